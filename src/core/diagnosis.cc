@@ -1,0 +1,66 @@
+#include "aliquot/core/diagnosis.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "aliquot/base/strings.h"
+
+namespace aliquot::core {
+namespace {
+
+constexpr size_t kNamesTold = 10;
+
+std::string NoNode(size_t candidates) {
+  return "no available node, " + std::to_string(candidates) + " nodes do not meet";
+}
+
+std::string Named(const ScoredNode& scored, std::span<const CandidateNode> nodes) {
+  char score[64];
+  std::snprintf(score, sizeof score, "%.2f", static_cast<double>(scored.score));
+  return std::string(nodes[scored.node].name) + ":" + score;
+}
+
+// The first names, and how many more there are.
+std::string NameSome(std::vector<std::string> names, size_t total) {
+  if (total > names.size()) names.push_back("... " + std::to_string(total - names.size()) + " more");
+  return Join(names, ",");
+}
+
+}  // namespace
+
+std::string DescribeFit(const Decision& decision, std::span<const CandidateNode> nodes) {
+  const std::vector<ScoredNode>& feasible = decision.feasible;
+  const size_t told = std::min(kNamesTold, feasible.size());
+  std::vector<std::string> names;
+  for (auto at = feasible.end() - static_cast<std::ptrdiff_t>(told); at != feasible.end(); ++at)
+    names.push_back(Named(*at, nodes));
+  return "find fit node(" + std::string(nodes[feasible.back().node].name) + "), " +
+         std::to_string(nodes.size() - feasible.size()) + " nodes not fit, " +
+         std::to_string(feasible.size()) + " nodes fit(" +
+         NameSome(std::move(names), feasible.size()) + ")";
+}
+
+std::string DescribeRefusals(const Decision& decision, std::span<const CandidateNode> nodes) {
+  std::map<std::string, std::vector<std::string_view>> by_word;
+  for (const RefusedNode& refused : decision.refused)
+    for (const std::string_view word : refused.refusal.Words())
+      by_word[std::string(word)].push_back(nodes[refused.node].name);
+  std::vector<std::string> parts;
+  for (auto& [word, names] : by_word) {
+    const size_t told = std::min(kNamesTold, names.size());
+    std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told),
+                      names.end());
+    parts.push_back(std::to_string(names.size()) + " nodes " + word + "(" +
+                    NameSome({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told)},
+                             names.size()) +
+                    ")");
+  }
+  return NoNode(nodes.size()) + (parts.empty() ? "" : ": ") + Join(parts, "; ");
+}
+
+std::string DescribeRefusal(size_t candidates, std::string_view text) {
+  return NoNode(candidates) + ": " + std::string(text);
+}
+
+}  // namespace aliquot::core
