@@ -1,0 +1,232 @@
+// Ledger: every device promise there is. What bound pods hold (read from their
+// annotations), and reservations: what we promised a moment ago to pods that
+// are not bound yet. Usage per card is kept, never rebuilt: an event touches
+// the cards it concerns. Amounts are in the vendors' accounting units.
+//
+// Errors: none. A pod that does not fit is a core::Decision; input was checked
+// by those who read it.
+//
+// Identity is the pod's UID. A pod holds either a reservation or a bound
+// holding, never both.
+//
+// Thread safety: any method from any thread. One mutex, held for microseconds;
+// no callback runs and no I/O happens under it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "aliquot/base/clock.h"
+#include "aliquot/base/mutex.h"
+#include "aliquot/base/object_ref.h"
+#include "aliquot/base/string_map.h"
+#include "aliquot/base/strings.h"
+#include "aliquot/core/collapse.h"
+#include "aliquot/core/model.h"
+#include "aliquot/core/policy.h"
+#include "aliquot/core/request.h"
+#include "aliquot/core/schedule.h"
+#include "aliquot/core/vendor.h"
+#include "aliquot/ledger/quota.h"
+#include "aliquot/ledger/reservation.h"
+#include "aliquot/ledger/total.h"
+
+namespace aliquot::ledger {
+
+// What a pod holds, or is about to hold, on one node.
+struct Holding {
+  ObjectRef pod;
+  std::string node;
+  core::Allocation allocation;
+  std::vector<core::ContainerKind> kinds;  // of the pod's containers, init first
+  bool init_done = false;                  // all ordinary init containers have succeeded
+  // Vendors whose allocation text is there but cannot be read: the node is
+  // closed to further pods of them while this pod is there.
+  std::vector<core::VendorId> unreadable;
+};
+
+// Usage as plain values, for audit, tests and metrics. Ordered.
+struct UsageTable {
+  // node -> per card, in inventory order. Registered nodes only.
+  std::map<std::string, std::vector<core::DeviceUse>> nodes;
+  // namespace -> by VendorId: memory and cores in use (slots stay 0).
+  std::map<std::string, std::vector<core::DeviceUse>> namespaces;
+
+  // Registered nodes that take no further pods of these vendors; ascending.
+  std::map<std::string, std::vector<core::VendorId>> closed;
+
+  bool operator==(const UsageTable&) const = default;
+};
+
+class Ledger {
+ public:
+  // Both outlive the ledger.
+  Ledger(const core::Registry& registry, const Clock& clock)
+      : registry_(registry), clock_(clock), quota_(registry) {}
+
+  // ---- nodes
+
+  // Registers or re-registers a node. What pods hold on it stays and is charged
+  // to the cards of the new inventory. An inventory without cards, like
+  // RemoveNode, makes the node unregistered; holdings are remembered.
+  void SetNode(core::NodeInventory inventory);
+  void RemoveNode(std::string_view node);
+
+  // A copy, or no value for a node that is not registered.
+  std::optional<core::NodeUsage> Node(std::string_view node) const;
+
+  // ---- pods
+
+  // A bound pod as the API server shows it. Ends a reservation of this UID. Of
+  // a UID that is known as bound on that node only `init_done` (it never goes
+  // back) and what could not be read before are taken over: later edits of
+  // annotations move nothing. Another node than before: moved there. A holding
+  // of nothing (no shares, nothing unreadable) is not kept.
+  void Observe(Holding holding);
+
+  // The reservation's pod was bound by us: it counts as bound from now on and
+  // does not expire. No effect without a reservation (the pod's end may have
+  // been seen before our own call returned).
+  void MarkBound(std::string_view uid);
+
+  // The pod is terminal or gone: whatever it holds is given back. True if it
+  // held something.
+  bool Remove(std::string_view uid);
+
+  // Drops the reservation of an unbound pod; a bound pod keeps what it holds.
+  // True if there was one.
+  bool Forget(std::string_view uid);
+
+  struct Held {
+    ObjectRef pod;
+    std::string node;
+    core::Allocation allocation;
+    bool bound = false;
+    SteadyTime since;  // of the reservation or of the first sight as bound
+  };
+  std::optional<Held> Find(std::string_view uid) const;
+
+  // Drops reservations of unbound pods that are older than `age`.
+  std::vector<Held> ExpireReservations(Duration age);
+
+  // Every card that the pod holds is still there, healthy or not, and not
+  // overcommitted with the pod counted in. What its vendor's gates do not guard
+  // (slots, memory or cores) may be exceeded. False for a pod that holds nothing.
+  bool StillFits(std::string_view uid) const;
+
+  // ---- quotas
+
+  // limits.<resource> entries of one ResourceQuota object; the smallest limit
+  // of all objects of a namespace applies. Values that are no plain integers
+  // and resources of no vendor are passed over.
+  void SetQuota(std::string_view ns, std::string_view name, const StringMap& hard);
+  void RemoveQuota(std::string_view ns, std::string_view name);
+
+  // By VendorId: what the namespace may still take. Empty: it has no limits.
+  std::vector<core::QuotaRoom> QuotaRoom(std::string_view ns) const;
+
+  // ---- decisions
+
+  struct Outcome {
+    core::Decision decision;
+    Reservation reservation;  // armed if the decision fits
+  };
+
+  // Drops the pod's reservation if it has one, decides among `nodes` and charges
+  // the choice, all in one critical section. Positions in the decision are those
+  // of `nodes`. A pod that has been bound meanwhile is refused everywhere.
+  // REQUIRES: the pod asks for something.
+  Outcome Schedule(const core::PodRequest& pod, std::span<const std::string_view> nodes,
+                   const core::SchedulePolicy& policy);
+
+  // The same decision on nodes as they are given, nothing dropped or charged;
+  // what the pod itself holds does not count against it. A node whose name is
+  // registered is judged with the use of its cards as far as they are in the
+  // inventory given; other names start from zero. An inventory without cards is
+  // an unregistered node. For simulations.
+  core::Decision Simulate(const core::PodRequest& pod, std::span<const core::NodeInventory> nodes,
+                          const core::SchedulePolicy& policy) const;
+
+  // Charges an allocation that is already written on the pod, in the place of
+  // its reservation if it has one. Not armed, and nothing is changed: the pod is
+  // bound or holds nothing readable, a card is missing or has no room (as in
+  // StillFits), the node is closed to one of its vendors, or the quota is used up.
+  Reservation Adopt(Holding holding);
+
+  // ---- audit
+
+  UsageTable Usage() const;
+  // The same, computed from what the pods hold and nothing else.
+  UsageTable RebuildUsage() const;
+
+  struct Counts {
+    size_t nodes = 0;  // registered
+    size_t bound = 0;
+    size_t reservations = 0;
+  };
+  Counts Count() const;
+
+ private:
+  friend class Reservation;
+
+  struct PodEntry {
+    Holding holding;
+    std::vector<core::Charge> charges;  // the holding, collapsed
+    SteadyTime since;
+    uint64_t generation = 0;
+    bool bound = false;
+  };
+  using Pods = std::map<std::string, PodEntry, std::less<>>;  // by UID
+
+  using CardKey = std::pair<core::VendorId, std::string>;
+  struct CardLess {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      return a.first != b.first ? a.first < b.first
+                                : std::string_view(a.second) < std::string_view(b.second);
+    }
+  };
+  struct NodeEntry {
+    std::optional<core::NodeUsage> usage;          // registered
+    std::map<CardKey, Total, CardLess> held;       // of the cards that pods hold, there or not
+    std::map<core::VendorId, int64_t> unreadable;  // pods with an unreadable text
+    int64_t pods = 0;
+  };
+  using Nodes = std::unordered_map<std::string, NodeEntry, StringHash, std::equal_to<>>;
+
+  // Sets the use of the cards that `usage` has, and what is closed.
+  static void Project(const NodeEntry& node, core::NodeUsage& usage);
+  static Held ToHeld(const PodEntry& pod);
+
+  // Takes what the pod holds from its node and its quota, or gives it back.
+  void Apply(const PodEntry& pod, Sign sign) REQUIRES_LOCK(mutex_);
+  void EraseIfUnused(Nodes::iterator node) REQUIRES_LOCK(mutex_);
+  // REQUIRES: the UID is not known.
+  PodEntry& Add(Holding holding, bool bound) REQUIRES_LOCK(mutex_);
+  void Drop(Pods::iterator pod) REQUIRES_LOCK(mutex_);
+  void Forget(std::string_view uid, uint64_t generation);
+
+  // Of a pod that is charged.
+  bool CardsSuffice(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
+  bool QuotaSuffices(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
+  bool IsClosedTo(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
+
+  const core::Registry& registry_;
+  const Clock& clock_;
+  mutable Mutex mutex_;
+  Nodes nodes_ GUARDED_BY(mutex_);  // registered, or with pods on them
+  Pods pods_ GUARDED_BY(mutex_);
+  QuotaTable quota_ GUARDED_BY(mutex_);
+  uint64_t generation_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace aliquot::ledger

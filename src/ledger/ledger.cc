@@ -1,0 +1,363 @@
+#include "aliquot/ledger/ledger.h"
+
+#include <algorithm>
+
+#include "aliquot/base/check.h"
+#include "aliquot/core/gates.h"
+
+namespace aliquot::ledger {
+namespace {
+
+using core::Charge;
+using core::DeviceUse;
+using core::VendorId;
+
+bool HoldsNothing(const Holding& holding) {
+  return holding.allocation.empty() && holding.unreadable.empty();
+}
+
+// Replaces what a known holding may still learn from a later sight of the pod.
+void TakeOver(Holding& known, Holding& seen) {
+  known.init_done = known.init_done || seen.init_done;
+  std::erase_if(known.unreadable, [&](VendorId vendor) {
+    if (std::ranges::count(seen.unreadable, vendor) > 0) return false;
+    for (core::VendorAllocation& of_vendor : seen.allocation)
+      if (of_vendor.vendor == vendor) known.allocation.push_back(std::move(of_vendor));
+    return true;
+  });
+  std::ranges::sort(known.allocation, {}, &core::VendorAllocation::vendor);
+}
+
+// What `charges` take of its cards is not counted.
+void GiveBack(std::span<const Charge> charges, core::NodeUsage& usage) {
+  for (const Charge& charge : charges) {
+    const int device = usage.FindDevice(charge.vendor, charge.device_id);
+    if (device < 0) continue;
+    const DeviceUse& use = usage.use()[device];
+    usage.SetUse(device, {use.slots - charge.use.slots, use.memory - charge.use.memory,
+                          use.cores - charge.use.cores});
+  }
+}
+
+// In a dimension that the vendor's gates watch over.
+bool Overcommits(const core::Vendor& vendor, const core::Device& card, const DeviceUse& use) {
+  const auto guards = [&](core::Gate gate) {
+    return std::ranges::count(vendor.spec().gates, gate) > 0;
+  };
+  return (use.slots > card.slots && guards(core::gates::FreeSlot)) ||
+         (use.memory > card.memory && guards(core::gates::FreeMemory)) ||
+         (use.cores > card.cores && guards(core::gates::FreeCores));
+}
+
+}  // namespace
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  Forget();
+  ledger_ = std::exchange(other.ledger_, nullptr);
+  uid_ = std::move(other.uid_);
+  generation_ = other.generation_;
+  return *this;
+}
+
+void Reservation::Forget() {
+  if (ledger_ != nullptr) std::exchange(ledger_, nullptr)->Forget(uid_, generation_);
+}
+
+// ---- nodes
+
+void Ledger::SetNode(core::NodeInventory inventory) {
+  if (inventory.devices.empty()) return RemoveNode(inventory.name);
+  MutexLock lock(mutex_);
+  NodeEntry& node = nodes_[inventory.name];
+  node.usage.emplace(std::move(inventory));
+  Project(node, *node.usage);
+}
+
+void Ledger::RemoveNode(std::string_view node) {
+  MutexLock lock(mutex_);
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return;
+  it->second.usage.reset();
+  EraseIfUnused(it);
+}
+
+std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
+  MutexLock lock(mutex_);
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? std::nullopt : it->second.usage;
+}
+
+void Ledger::Project(const NodeEntry& node, core::NodeUsage& usage) {
+  for (const auto& [card, total] : node.held)
+    if (const int device = usage.FindDevice(card.first, card.second); device >= 0)
+      usage.SetUse(static_cast<size_t>(device), total.Use());
+  for (const auto& [vendor, pods] : node.unreadable) usage.SetUnreadable(vendor, true);
+}
+
+void Ledger::EraseIfUnused(Nodes::iterator node) {
+  if (!node->second.usage && node->second.pods == 0) nodes_.erase(node);
+}
+
+// ---- pods
+
+void Ledger::Observe(Holding holding) {
+  MutexLock lock(mutex_);
+  SteadyTime since = clock_.Steady();
+  if (const auto it = pods_.find(holding.pod.uid); it != pods_.end()) {
+    PodEntry& pod = it->second;
+    if (pod.bound && pod.holding.node == holding.node) {
+      const bool shrinks = holding.init_done && !pod.holding.init_done;
+      if (!shrinks && pod.holding.unreadable.empty()) return;
+      Apply(pod, Sign::kGiveBack);
+      TakeOver(pod.holding, holding);
+      pod.charges =
+          core::Collapse(pod.holding.allocation, pod.holding.kinds, pod.holding.init_done);
+      Apply(pod, Sign::kTake);
+      if (HoldsNothing(pod.holding)) Drop(it);
+      return;
+    }
+    if (pod.bound) since = pod.since;
+    Drop(it);
+  }
+  if (!HoldsNothing(holding)) Add(std::move(holding), /*bound=*/true).since = since;
+}
+
+void Ledger::MarkBound(std::string_view uid) {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  if (it == pods_.end() || it->second.bound) return;
+  it->second.bound = true;
+  it->second.since = clock_.Steady();
+}
+
+bool Ledger::Remove(std::string_view uid) {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) return false;
+  Drop(it);
+  return true;
+}
+
+bool Ledger::Forget(std::string_view uid) {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  if (it == pods_.end() || it->second.bound) return false;
+  Drop(it);
+  return true;
+}
+
+void Ledger::Forget(std::string_view uid, uint64_t generation) {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  if (it != pods_.end() && !it->second.bound && it->second.generation == generation) Drop(it);
+}
+
+std::optional<Ledger::Held> Ledger::Find(std::string_view uid) const {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) return std::nullopt;
+  return ToHeld(it->second);
+}
+
+std::vector<Ledger::Held> Ledger::ExpireReservations(Duration age) {
+  MutexLock lock(mutex_);
+  const SteadyTime now = clock_.Steady();
+  std::vector<Held> expired;
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    const auto pod = it++;
+    if (pod->second.bound || now - pod->second.since <= age) continue;
+    expired.push_back(ToHeld(pod->second));
+    Drop(pod);
+  }
+  return expired;
+}
+
+bool Ledger::StillFits(std::string_view uid) const {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(uid);
+  return it != pods_.end() && CardsSuffice(it->second);
+}
+
+Ledger::Held Ledger::ToHeld(const PodEntry& pod) {
+  return {pod.holding.pod, pod.holding.node, pod.holding.allocation, pod.bound, pod.since};
+}
+
+Ledger::PodEntry& Ledger::Add(Holding holding, bool bound) {
+  std::string uid = holding.pod.uid;
+  PodEntry pod;
+  pod.holding = std::move(holding);
+  pod.since = clock_.Steady();
+  pod.generation = ++generation_;
+  pod.bound = bound;
+  pod.charges = core::Collapse(pod.holding.allocation, pod.holding.kinds, pod.holding.init_done);
+  const auto [it, inserted] = pods_.emplace(std::move(uid), std::move(pod));
+  ALIQUOT_CHECK(inserted);
+  Apply(it->second, Sign::kTake);
+  return it->second;
+}
+
+void Ledger::Drop(Pods::iterator pod) {
+  Apply(pod->second, Sign::kGiveBack);
+  pods_.erase(pod);
+}
+
+void Ledger::Apply(const PodEntry& pod, Sign sign) {
+  quota_.Apply(pod.holding.pod.ns, pod.charges, sign);
+
+  const auto it = nodes_.try_emplace(pod.holding.node).first;
+  NodeEntry& node = it->second;
+  for (const Charge& charge : pod.charges) {
+    const std::pair key(charge.vendor, std::string_view(charge.device_id));
+    auto card = node.held.find(key);
+    if (card == node.held.end()) card = node.held.emplace(key, Total{}).first;
+    card->second.Apply(charge.use, sign);
+    if (node.usage)
+      if (const int device = node.usage->FindDevice(key.first, key.second); device >= 0)
+        node.usage->SetUse(static_cast<size_t>(device), card->second.Use());
+    if (card->second.zero()) node.held.erase(card);
+  }
+  for (const VendorId vendor : pod.holding.unreadable) {
+    ALIQUOT_CHECK(vendor < registry_.size());
+    int64_t& pods = node.unreadable[vendor];
+    pods += static_cast<int>(sign);
+    if (node.usage) node.usage->SetUnreadable(vendor, pods > 0);
+    if (pods == 0) node.unreadable.erase(vendor);
+  }
+  node.pods += static_cast<int>(sign);
+  EraseIfUnused(it);
+}
+
+bool Ledger::CardsSuffice(const PodEntry& pod) const {
+  const auto it = nodes_.find(pod.holding.node);
+  if (it == nodes_.end() || !it->second.usage) return false;
+  const core::NodeUsage& usage = *it->second.usage;
+  return std::ranges::all_of(pod.charges, [&](const Charge& charge) {
+    const int device = usage.FindDevice(charge.vendor, charge.device_id);
+    return device >= 0 &&
+           !Overcommits(registry_[charge.vendor], usage.devices()[device], usage.use()[device]);
+  });
+}
+
+bool Ledger::QuotaSuffices(const PodEntry& pod) const {
+  const std::vector<core::QuotaRoom> room = quota_.Room(pod.holding.pod.ns);
+  return room.empty() || std::ranges::all_of(pod.charges, [&](const Charge& charge) {
+           const core::QuotaRoom& left = room[charge.vendor];
+           return left.memory.value_or(0) >= 0 && left.cores.value_or(0) >= 0;
+         });
+}
+
+bool Ledger::IsClosedTo(const PodEntry& pod) const {
+  const NodeEntry& node = nodes_.find(pod.holding.node)->second;
+  return std::ranges::any_of(
+      pod.charges, [&](const Charge& charge) { return node.unreadable.contains(charge.vendor); });
+}
+
+// ---- quotas
+
+void Ledger::SetQuota(std::string_view ns, std::string_view name, const StringMap& hard) {
+  MutexLock lock(mutex_);
+  quota_.SetLimits(ns, name, hard);
+}
+
+void Ledger::RemoveQuota(std::string_view ns, std::string_view name) {
+  MutexLock lock(mutex_);
+  quota_.RemoveLimits(ns, name);
+}
+
+std::vector<core::QuotaRoom> Ledger::QuotaRoom(std::string_view ns) const {
+  MutexLock lock(mutex_);
+  return quota_.Room(ns);
+}
+
+// ---- decisions
+
+Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
+                                 std::span<const std::string_view> nodes,
+                                 const core::SchedulePolicy& policy) {
+  // Kept between calls: a cluster's worth of candidates is not allocated again.
+  static thread_local std::vector<core::CandidateNode> candidates;
+  candidates.clear();
+
+  Outcome outcome;
+  MutexLock lock(mutex_);
+  if (const auto it = pods_.find(pod.pod.uid); it != pods_.end()) {
+    if (it->second.bound) {
+      const auto refusal =
+          core::Refusal::Text("pod is bound to node " + it->second.holding.node, true);
+      for (size_t i = 0; i < nodes.size(); ++i) outcome.decision.refused.push_back({i, refusal});
+      return outcome;
+    }
+    Drop(it);
+  }
+  for (const std::string_view name : nodes) {
+    const auto it = nodes_.find(name);
+    const bool registered = it != nodes_.end() && it->second.usage;
+    candidates.push_back({name, registered ? &*it->second.usage : nullptr});
+  }
+  const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
+  outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_);
+  if (outcome.decision.fits()) {
+    Holding holding;
+    holding.pod = pod.pod;
+    holding.node = nodes[outcome.decision.feasible.back().node];
+    holding.allocation = outcome.decision.allocation;
+    for (const core::ContainerDemand& container : pod.containers)
+      holding.kinds.push_back(container.kind);
+    const PodEntry& charged = Add(std::move(holding), /*bound=*/false);
+    outcome.reservation = Reservation(this, pod.pod.uid, charged.generation);
+  }
+  return outcome;
+}
+
+core::Decision Ledger::Simulate(const core::PodRequest& pod,
+                                std::span<const core::NodeInventory> nodes,
+                                const core::SchedulePolicy& policy) const {
+  std::vector<core::NodeUsage> usages(nodes.begin(), nodes.end());
+  std::vector<core::QuotaRoom> quota;
+  {
+    MutexLock lock(mutex_);
+    const auto own = pods_.find(pod.pod.uid);
+    quota = quota_.Room(pod.pod.ns);
+    for (core::NodeUsage& usage : usages) {
+      const auto it = nodes_.find(usage.name());
+      if (it == nodes_.end() || !it->second.usage) continue;
+      Project(it->second, usage);
+      if (own != pods_.end() && own->second.holding.node == usage.name())
+        GiveBack(own->second.charges, usage);
+    }
+    if (own != pods_.end() && !quota.empty())
+      for (const Charge& charge : own->second.charges) {
+        if (auto& memory = quota[charge.vendor].memory) *memory += charge.use.memory;
+        if (auto& cores = quota[charge.vendor].cores) *cores += charge.use.cores;
+      }
+  }
+  std::vector<core::CandidateNode> candidates;
+  for (const core::NodeUsage& usage : usages)
+    candidates.push_back({usage.name(), usage.devices().empty() ? nullptr : &usage});
+  return core::Schedule(pod, {candidates, quota}, policy, registry_);
+}
+
+Reservation Ledger::Adopt(Holding holding) {
+  if (holding.allocation.empty() || !holding.unreadable.empty()) return {};
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(holding.pod.uid);
+  Pods::node_type before;
+  if (it != pods_.end()) {
+    if (it->second.bound) return {};
+    Apply(it->second, Sign::kGiveBack);
+    before = pods_.extract(it);
+  }
+  const PodEntry& pod = Add(std::move(holding), /*bound=*/false);
+  const std::string& uid = pod.holding.pod.uid;
+  if (CardsSuffice(pod) && QuotaSuffices(pod) && !IsClosedTo(pod))
+    return Reservation(this, uid, pod.generation);
+  Drop(pods_.find(uid));
+  if (before) {
+    Apply(before.mapped(), Sign::kTake);
+    pods_.insert(std::move(before));
+  }
+  return {};
+}
+
+}  // namespace aliquot::ledger

@@ -1,0 +1,106 @@
+#include "aliquot/ledger/quota.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "aliquot/base/check.h"
+#include "aliquot/base/quantity.h"
+
+namespace aliquot::ledger {
+namespace {
+
+std::optional<int64_t> FindLimit(const StringMap& hard, const std::string& resource) {
+  if (resource.empty()) return std::nullopt;
+  const std::string* text = Find(hard, "limits." + resource);
+  if (text == nullptr) return std::nullopt;
+  const std::optional<Quantity> quantity = Quantity::Parse(*text);
+  return quantity ? quantity->AsInt64() : std::nullopt;
+}
+
+int64_t SaturatingMultiply(int64_t limit, int64_t factor) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(limit, factor, &product)) return product;
+  return limit > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+void Lower(std::optional<int64_t>& limit, const std::optional<int64_t>& other) {
+  if (other) limit = std::min(limit.value_or(*other), *other);
+}
+
+}  // namespace
+
+void QuotaTable::SetLimits(std::string_view ns, std::string_view name, const StringMap& hard) {
+  std::vector<Limit> limits;
+  bool any = false;
+  for (const core::Vendor& vendor : registry_.vendors()) {
+    Limit limit{FindLimit(hard, vendor.config().memory_name),
+                FindLimit(hard, vendor.config().cores_name)};
+    if (limit.memory) limit.memory = SaturatingMultiply(*limit.memory, vendor.memory_factor());
+    any = any || limit.memory || limit.cores;
+    limits.push_back(limit);
+  }
+  if (any) {
+    Get(ns).objects.insert_or_assign(std::string(name), std::move(limits));
+  } else {
+    RemoveLimits(ns, name);
+  }
+}
+
+void QuotaTable::RemoveLimits(std::string_view ns, std::string_view name) {
+  const auto it = namespaces_.find(ns);
+  if (it == namespaces_.end()) return;
+  auto& objects = it->second.objects;
+  if (const auto object = objects.find(name); object != objects.end()) objects.erase(object);
+  EraseIfUnused(it);
+}
+
+void QuotaTable::Apply(const std::string& ns, std::span<const core::Charge> charges, Sign sign) {
+  Namespace& entry = Get(ns);
+  for (const core::Charge& charge : charges) {
+    ALIQUOT_CHECK(charge.vendor < registry_.size());
+    entry.used[charge.vendor].Apply({0, charge.use.memory, charge.use.cores}, sign);
+  }
+  EraseIfUnused(namespaces_.find(ns));
+}
+
+std::vector<core::QuotaRoom> QuotaTable::Room(std::string_view ns) const {
+  const auto it = namespaces_.find(ns);
+  if (it == namespaces_.end() || it->second.objects.empty()) return {};
+  std::vector<core::QuotaRoom> room(registry_.size());
+  for (size_t vendor = 0; vendor < room.size(); ++vendor) {
+    for (const auto& [name, limits] : it->second.objects) {
+      Lower(room[vendor].memory, limits[vendor].memory);
+      Lower(room[vendor].cores, limits[vendor].cores);
+    }
+    const core::DeviceUse used = it->second.used[vendor].Use();
+    if (auto& memory = room[vendor].memory) memory = core::SaturatingAdd(*memory, -used.memory);
+    if (auto& cores = room[vendor].cores) cores = core::SaturatingAdd(*cores, -used.cores);
+  }
+  return room;
+}
+
+std::map<std::string, std::vector<core::DeviceUse>> QuotaTable::Use() const {
+  std::map<std::string, std::vector<core::DeviceUse>> out;
+  for (const auto& [ns, entry] : namespaces_) {
+    if (std::ranges::all_of(entry.used, &Total::zero)) continue;
+    std::vector<core::DeviceUse>& use = out[ns];
+    for (const Total& total : entry.used) use.push_back(total.Use());
+  }
+  return out;
+}
+
+QuotaTable::Namespace& QuotaTable::Get(std::string_view ns) {
+  auto it = namespaces_.find(ns);
+  if (it == namespaces_.end()) {
+    it = namespaces_.emplace(std::string(ns), Namespace{}).first;
+    it->second.used.resize(registry_.size());
+  }
+  return it->second;
+}
+
+void QuotaTable::EraseIfUnused(Namespaces::iterator it) {
+  if (it->second.objects.empty() && std::ranges::all_of(it->second.used, &Total::zero))
+    namespaces_.erase(it);
+}
+
+}  // namespace aliquot::ledger
