@@ -1,0 +1,48 @@
+#include "kube/files.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace aliquot::kube {
+
+Result<std::string> ReadFile(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.is_open() && !file.bad() && errno != EISDIR) return text;
+  const int code = errno;
+  return Error{code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid,
+               path + ": " + std::generic_category().message(code)};
+}
+
+Result<std::string> DecodeBase64(std::string_view text) {
+  std::string in;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(in),
+               [](unsigned char c) { return std::isspace(c) == 0; });
+  std::string out(in.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(in.data()),
+                                   static_cast<int>(in.size()));
+  if (size < 0 || in.size() % 4 != 0) return InvalidError("not base64");
+  // OpenSSL counts the padding as zero bytes.
+  const size_t padding = in.ends_with("==") ? 2 : in.ends_with("=") ? 1 : 0;
+  out.resize(static_cast<size_t>(size) - padding);
+  return out;
+}
+
+std::string EncodeBase64(std::string_view bytes) {
+  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // and OpenSSL's final NUL
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(bytes.data()),
+                                   static_cast<int>(bytes.size()));
+  out.resize(static_cast<size_t>(size));
+  return out;
+}
+
+}  // namespace aliquot::kube

@@ -1,0 +1,18 @@
+// Small files and base64, for credentials.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "aliquot/base/result.h"
+
+namespace aliquot::kube {
+
+// The whole file. Errors: kNotFound when there is none, else kInvalid.
+Result<std::string> ReadFile(const std::string& path);
+
+// White space is skipped. Errors: kInvalid.
+Result<std::string> DecodeBase64(std::string_view text);
+std::string EncodeBase64(std::string_view bytes);
+
+}  // namespace aliquot::kube
