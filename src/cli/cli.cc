@@ -1,0 +1,20 @@
+#include "aliquot/cli/cli.h"
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/config_command.h"
+#include "cli/serve.h"
+#include "cli/version_command.h"
+
+namespace aliquot::cli {
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv, argv + argc);
+  const std::vector<Command> commands{ServeCommand(Serve), ConfigCommand(), VersionCommand()};
+  return Dispatch(arguments, commands, {std::cout, std::cerr});
+}
+
+}  // namespace aliquot::cli
