@@ -1,0 +1,61 @@
+// FilterService: /filter. Bytes have become a FilterRequest; here it becomes a
+// decision, a reservation, one patch of the pod, and an answer.
+//
+// Thread safety: any method from any thread; Filter blocks for the patch.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "aliquot/base/mutex.h"
+#include "aliquot/core/vendor.h"
+#include "aliquot/kube/api.h"
+#include "aliquot/kube/store.h"
+#include "aliquot/ledger/ledger.h"
+#include "aliquot/scheduler/extender.h"
+#include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/options.h"
+#include "aliquot/scheduler/sync.h"
+
+namespace aliquot::scheduler {
+
+class FilterService {
+ public:
+  // Everything given outlives it.
+  FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods, const SyncState& sync,
+                const core::Registry& registry, ledger::Ledger& ledger, InFlight& in_flight,
+                const Options& options, const Clock& clock, RecordEvent record);
+
+  FilterAnswer Filter(const FilterRequest& request, const RequestContext& context);
+
+  // The pod is gone: what was written on it is forgotten.
+  void ForgetPod(const std::string& uid);
+
+ private:
+  FilterAnswer Place(const FilterRequest& request, const core::PodRequest& pod,
+                     const RequestContext& context);
+  FilterAnswer Simulate(const FilterRequest& request, const core::PodRequest& pod);
+  FilterAnswer RefuseUnreadable(const FilterRequest& request, const std::string& reason);
+  Result<void> WriteAssignment(const FilterRequest& request, const StringMap& annotations,
+                               SteadyTime deadline);
+  void RemoveAssignment(const FilterRequest& request, SteadyTime deadline);
+  StringMap CarriedAnnotations(const kube::Pod& pod) const;
+
+  kube::Api& api_;
+  const kube::Store<kube::Pod>& pods_;
+  const SyncState& sync_;
+  const core::Registry& registry_;
+  ledger::Ledger& ledger_;
+  InFlight& in_flight_;
+  const Options& options_;
+  const Clock& clock_;
+  RecordEvent record_;
+
+  // By UID: the annotations that the latest filter of an unbound pod wrote. Ahead
+  // of the caches, which lag behind our own writes.
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, StringMap> written_ GUARDED_BY(mutex_);
+};
+
+}  // namespace aliquot::scheduler

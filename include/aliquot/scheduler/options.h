@@ -1,0 +1,40 @@
+// What the scheduler's services are told at start; values of the flags.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "aliquot/base/clock.h"
+#include "aliquot/base/object_ref.h"
+#include "aliquot/base/string_map.h"
+#include "aliquot/core/policy.h"
+
+namespace aliquot::scheduler {
+
+// When the allocation annotations are written: before /filter answers, or with
+// the Binding object (atomic with the binding; nothing stale if it never comes).
+enum class AssignmentWrite { kFilter, kBind };
+
+// Which binds wait for a node lock that another pod holds.
+enum class BindWait { kAll, kGroup, kNone };
+
+struct Options {
+  core::PolicyDefaults policy;
+  StringMap node_label_selector;  // only nodes with all these labels are registered
+  AssignmentWrite assignment_write = AssignmentWrite::kFilter;
+  BindWait bind_wait = BindWait::kAll;
+  Duration node_lock_timeout = std::chrono::minutes(5);         // expiry of a node lock
+  Duration node_lock_retry_timeout = std::chrono::seconds(28);  // how long a bind waits for it
+  Duration reservation_timeout = std::chrono::minutes(15);
+  Duration sync_wait = std::chrono::seconds(5);
+  Duration filter_deadline = std::chrono::seconds(20);
+  Duration bind_deadline = std::chrono::seconds(29);  // below the extender's httpTimeout of 30 s
+};
+
+// Tells people about a pod: an event on it. Never blocks. `warning` false: Normal.
+using RecordEvent = std::function<void(const ObjectRef& pod, bool warning, std::string_view reason,
+                                       std::string message)>;
+
+}  // namespace aliquot::scheduler

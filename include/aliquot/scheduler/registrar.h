@@ -1,0 +1,93 @@
+// Registrar: which cards each node has, out of its annotations, and whether its
+// device plugins are alive. Reacts to changes; nothing runs on a timer except
+// what has a time.
+//
+// Liveness: we write "Requesting_<time>" into a vendor's handshake annotation
+// where there is none or a plugin has answered. A vendor's cards are gone when
+// that request is older than a minute and the node's allocatable count is 0;
+// they come back when the count does, when the register text changes, or when a
+// plugin answers.
+//
+// Handshakes are written by a thread of its own in the background lane, one
+// patch per node; no decision waits for them.
+//
+// Thread safety: any method from any thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "aliquot/base/clock.h"
+#include "aliquot/base/mutex.h"
+#include "aliquot/core/vendor.h"
+#include "aliquot/kube/api.h"
+#include "aliquot/ledger/ledger.h"
+#include "aliquot/scheduler/options.h"
+
+namespace aliquot::scheduler {
+
+class Registrar {
+ public:
+  // Everything given outlives it.
+  Registrar(kube::Api& api, const core::Registry& registry, ledger::Ledger& ledger,
+            const Options& options, const Clock& clock);
+  ~Registrar() { Stop(); }
+
+  // The node as the API server shows it now. `old`: as it was before, or null.
+  void OnNode(const kube::Node* old, const kube::Node& now);
+  void OnNodeGone(const std::string& name);
+
+  // Looks again at the nodes whose time has come: unanswered handshakes.
+  void ExpireDue();
+
+  void Start();  // the handshake thread
+  void Stop();
+
+  // Writes what is queued and returns; what the handshake thread does. For tests.
+  void WriteHandshakes();
+
+ private:
+  struct VendorState {
+    std::vector<core::Device> cards;  // as last read
+    std::string problem;              // why the register text cannot be read, if so
+    bool gone = false;          // the plugin is taken for dead
+    std::string gone_register;  // the register text they went with
+    std::string pardoned;       // the unanswered handshake that no longer counts
+    int64_t allocatable = 0;    // count seen last
+  };
+  struct NodeState {
+    StringMap annotations;  // of the vendors' register and handshake keys
+    StringMap allocatable;  // of the vendors' counts
+    std::vector<VendorState> vendors;  // by VendorId
+    bool queued = false;               // for a handshake
+  };
+
+  static bool WantsHandshake(const core::Vendor& vendor, const NodeState& state, WallTime now);
+  void ReadCards(const kube::Node& node, NodeState& state);
+  bool CheckHealth(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
+  void Publish(const std::string& name, const NodeState& state) REQUIRES_LOCK(mutex_);
+  void Drop(const std::string& name) REQUIRES_LOCK(mutex_);
+  bool WriteNextHandshake();
+
+  kube::Api& api_;
+  const core::Registry& registry_;
+  ledger::Ledger& ledger_;
+  const Options& options_;
+  const Clock& clock_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, NodeState, std::less<>> nodes_ GUARDED_BY(mutex_);
+  std::set<std::pair<WallTime, std::string>> due_ GUARDED_BY(mutex_);
+  std::deque<std::string> queue_ GUARDED_BY(mutex_);  // nodes to shake hands with
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace aliquot::scheduler

@@ -1,0 +1,93 @@
+// Scheduler: the services and their shared state, put together. What is left to
+// the caller: a client, reflectors that feed the stores, and listeners.
+//
+// Thread safety: Filter, Bind and Live from any thread; the rest by the owner.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "aliquot/core/vendor.h"
+#include "aliquot/kube/api.h"
+#include "aliquot/kube/store.h"
+#include "aliquot/ledger/ledger.h"
+#include "aliquot/scheduler/bind.h"
+#include "aliquot/scheduler/event_handlers.h"
+#include "aliquot/scheduler/extender.h"
+#include "aliquot/scheduler/filter.h"
+#include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/node_lock.h"
+#include "aliquot/scheduler/options.h"
+#include "aliquot/scheduler/registrar.h"
+#include "aliquot/scheduler/sync.h"
+
+namespace aliquot::scheduler {
+
+class Scheduler : public Extender {
+ public:
+  // Everything given outlives it. `on_lock_waiting`: see NodeLocks.
+  Scheduler(kube::Api& api, const core::Registry& registry, Options options, const Clock& clock,
+            RecordEvent record, std::function<void(bool)> on_lock_waiting);
+  ~Scheduler() override { Stop(); }
+
+  FilterAnswer Filter(const FilterRequest& request, const RequestContext& context) override {
+    return filter_.Filter(request, context);
+  }
+  BindAnswer Bind(const BindRequest& request, const RequestContext& context) override {
+    return bind_.Bind(request, context);
+  }
+
+  // Fed by the reflectors, whose observers the events are.
+  kube::Store<kube::Pod>& pods() { return pods_; }
+  kube::Store<kube::Node>& nodes() { return nodes_; }
+  kube::Store<kube::ResourceQuota>& quotas() { return quotas_; }
+  PodEvents& pod_events() { return pod_events_; }
+  NodeEvents& node_events() { return node_events_; }
+  QuotaEvents& quota_events() { return quota_events_; }
+
+  const SyncState& sync() const { return sync_; }
+  const ledger::Ledger& ledger() const { return ledger_; }
+
+  // Handshakes and what is done at its time: expiry of reservations and of
+  // unanswered handshakes.
+  void Start();
+  // Wakes everybody who waits for caches or for a node lock, with an error; from
+  // here on nobody waits.
+  void Drain();
+  // Drains, and ends the background work. A call to the API server that is under
+  // way there is waited for: shut the client down first.
+  void Stop();
+
+  // Why the process cannot go on by itself: only a deadlock of our own counts.
+  std::optional<std::string> Live() const;
+
+ private:
+  void DoWhatIsDue();
+
+  const Options options_;
+  const Clock& clock_;
+  SyncState sync_;
+  InFlight in_flight_;
+  kube::Store<kube::Pod> pods_;
+  kube::Store<kube::Node> nodes_;
+  kube::Store<kube::ResourceQuota> quotas_;
+  ledger::Ledger ledger_;
+  NodeLocks locks_;
+  Registrar registrar_;
+  FilterService filter_;
+  BindService bind_;
+  PodEvents pod_events_;
+  NodeEvents node_events_;
+  QuotaEvents quota_events_;
+
+  Mutex mutex_;
+  CondVar stop_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::atomic<SteadyTime::rep> last_beat_;
+  std::thread housekeeping_;
+};
+
+}  // namespace aliquot::scheduler

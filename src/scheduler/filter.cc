@@ -1,0 +1,306 @@
+#include "aliquot/scheduler/filter.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "aliquot/base/log.h"
+#include "aliquot/core/diagnosis.h"
+#include "aliquot/core/policy.h"
+#include "aliquot/core/request.h"
+#include "aliquot/scheduler/assignment.h"
+#include "scheduler/keys.h"
+#include "scheduler/node_reader.h"
+
+namespace aliquot::scheduler {
+namespace {
+
+constexpr std::string_view kFailed = "FilteringFailed";
+constexpr std::string_view kSucceeded = "FilteringSucceed";
+
+int64_t ElapsedMs(const Clock& clock, const RequestContext& context) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.Steady() - context.received)
+      .count();
+}
+
+FilterAnswer ErrorAnswer(std::string text) {
+  FilterAnswer answer;
+  answer.error = std::move(text);
+  return answer;
+}
+
+// The names asked about, as the request's two forms give them.
+std::vector<std::string_view> NamesOf(const FilterRequest& request) {
+  if (!request.simulation) return request.node_names;
+  std::vector<std::string_view> names;
+  for (const OfferedNode& offered : request.nodes) names.push_back(offered.node.meta.name);
+  return names;
+}
+
+void SortFailures(FilterAnswer& answer) {
+  const auto by_node = [](const FailedNode& a, const FailedNode& b) { return a.node < b.node; };
+  std::sort(answer.failed.begin(), answer.failed.end(), by_node);
+  std::sort(answer.unresolvable.begin(), answer.unresolvable.end(), by_node);
+}
+
+// Every node with its reason, in the map that its words ask for. Equal refusals
+// share one text.
+void TellRefusals(const core::Decision& decision, std::span<const std::string_view> names,
+                  FilterAnswer& answer) {
+  const core::Refusal* last = nullptr;
+  for (const core::RefusedNode& refused : decision.refused) {
+    if (last == nullptr || refused.refusal != *last) {
+      answer.texts.push_back(refused.refusal.ToString());
+      last = &refused.refusal;
+    }
+    (last->unresolvable() ? answer.unresolvable : answer.failed)
+        .push_back({names[refused.node], answer.texts.back()});
+  }
+  SortFailures(answer);
+}
+
+std::vector<core::CandidateNode> Named(std::span<const std::string_view> names) {
+  std::vector<core::CandidateNode> nodes;
+  nodes.reserve(names.size());
+  for (const std::string_view name : names) nodes.push_back({name, nullptr});
+  return nodes;
+}
+
+// `; unknown hami.io/node-scheduler-policy "spreed"`, for the event.
+std::string UnknownPolicies(const core::SchedulePolicy& policy) {
+  std::string text;
+  for (const std::string& unknown : policy.unknown) text += "; " + unknown;
+  return text;
+}
+
+}  // namespace
+
+FilterService::FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods,
+                             const SyncState& sync, const core::Registry& registry,
+                             ledger::Ledger& ledger, InFlight& in_flight, const Options& options,
+                             const Clock& clock, RecordEvent record)
+    : api_(api),
+      pods_(pods),
+      sync_(sync),
+      registry_(registry),
+      ledger_(ledger),
+      in_flight_(in_flight),
+      options_(options),
+      clock_(clock),
+      record_(std::move(record)) {}
+
+// A request either asks no device (the nodes go back as they came), or is a
+// simulation (nothing is kept), or is placed.
+FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestContext& context) {
+  const ObjectRef ref = request.pod.meta.Ref();
+  auto parsed = core::ParseRequests(SpecOf(request.pod, ref), registry_);
+  const auto* pod = std::get_if<core::PodRequest>(&parsed);
+  if (pod != nullptr && pod->empty()) {
+    FilterAnswer answer;
+    if (request.simulation) {
+      answer.nodes.emplace();
+      for (size_t i = 0; i < request.nodes.size(); ++i) answer.nodes->push_back(i);
+    } else {
+      answer.node_names = request.node_names;
+    }
+    return answer;
+  }
+  if (request.simulation)
+    return pod != nullptr
+               ? Simulate(request, *pod)
+               : RefuseUnreadable(request, std::get<core::InvalidRequest>(parsed).ToString());
+
+  const SteadyTime sync_deadline =
+      context.received + std::min(options_.sync_wait, options_.filter_deadline);
+  if (!sync_.Wait(sync_deadline, context.caller_gone)) {
+    const bool gone = context.caller_gone && context.caller_gone();
+    return ErrorAnswer(gone ? "context cancelled" : "scheduler caches are not synced");
+  }
+  // Without a UID nothing would tell this pod from another one of its name.
+  if (ref.uid.empty() && pod != nullptr)
+    return ErrorAnswer("pod " + Display(ref) + " has no metadata.uid");
+  const SteadyTime deadline = context.received + options_.filter_deadline;
+  const InFlight::Turn turn = in_flight_.Enter(ref.uid, deadline);
+  if (!turn) return ErrorAnswer("pod " + Display(ref) + " is being scheduled by another call");
+  if (pod != nullptr) return Place(request, *pod, context);
+
+  const std::string reason = std::get<core::InvalidRequest>(parsed).ToString();
+  ledger_.Forget(ref.uid);
+  RemoveAssignment(request, deadline);
+  record_(ref, true, kFailed, core::DescribeRefusal(request.node_names.size(), reason));
+  log::Info("Refused pod", {{"pod", Display(ref)}, {"reason", reason}});
+  return RefuseUnreadable(request, reason);
+}
+
+FilterAnswer FilterService::RefuseUnreadable(const FilterRequest& request,
+                                             const std::string& reason) {
+  FilterAnswer answer;
+  answer.texts.push_back(reason);
+  for (const std::string_view name : NamesOf(request))
+    answer.unresolvable.push_back({name, answer.texts.back()});
+  SortFailures(answer);
+  return answer;
+}
+
+FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodRequest& pod,
+                                  const RequestContext& context) {
+  const SteadyTime deadline = context.received + options_.filter_deadline;
+  const std::vector<std::string_view>& names = request.node_names;
+  FilterAnswer answer;
+
+  if (const auto held = ledger_.Find(pod.pod.uid); held && held->bound)
+    return ErrorAnswer("pod " + Display(pod.pod) + " is already assigned to node " + held->node);
+
+  const Result<core::SchedulePolicy> policy =
+      core::ResolvePolicy(request.pod.meta.annotations, options_.policy);
+  if (!policy) {
+    ledger_.Forget(pod.pod.uid);
+    answer.texts.push_back(policy.error().message);
+    const std::string_view reason = answer.texts.back();
+    for (const std::string_view name : names)
+      answer.unresolvable.push_back(
+          {name, ledger_.Node(name) ? reason : std::string_view("node unregistered")});
+    SortFailures(answer);
+    RemoveAssignment(request, deadline);
+    record_(pod.pod, true, kFailed, core::DescribeRefusal(names.size(), reason));
+    return answer;
+  }
+
+  ledger::Ledger::Outcome outcome = ledger_.Schedule(pod, names, *policy);
+  const core::Decision& decision = outcome.decision;
+  if (!decision.fits()) {
+    TellRefusals(decision, names, answer);
+    RemoveAssignment(request, deadline);
+    record_(pod.pod, true, kFailed,
+            core::DescribeRefusals(decision, Named(names)) + UnknownPolicies(*policy));
+    log::Info("Found no node for pod", {{"pod", Display(pod.pod)},
+                                        {"candidates", names.size()},
+                                        {"elapsedMs", ElapsedMs(clock_, context)}});
+    return answer;
+  }
+
+  const std::string_view node = names[decision.feasible.back().node];
+  if (options_.assignment_write == AssignmentWrite::kFilter) {
+    const StringMap annotations =
+        AssignmentAnnotations(decision.allocation, node, clock_.Now(), registry_);
+    if (const Result<void> written = WriteAssignment(request, annotations, deadline); !written) {
+      record_(pod.pod, true, kFailed, written.error().message);
+      log::Warn("Could not write the assignment", {{"pod", Display(pod.pod)},
+                                                   {"node", node},
+                                                   {"error", written.error().message}});
+      return ErrorAnswer(written.error().message);  // the reservation ends here
+    }
+  }
+  outcome.reservation.Commit();
+  record_(pod.pod, false, kSucceeded,
+          core::DescribeFit(decision, Named(names)) + UnknownPolicies(*policy));
+  log::Info("Assigned pod", {{"pod", Display(pod.pod)},
+                             {"node", node},
+                             {"candidates", names.size()},
+                             {"fit", decision.feasible.size()},
+                             {"elapsedMs", ElapsedMs(clock_, context)}});
+  answer.node_names = {node};
+  return answer;
+}
+
+FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::PodRequest& pod) {
+  FilterAnswer answer;
+  const std::vector<std::string_view> names = NamesOf(request);
+  const Result<core::SchedulePolicy> policy =
+      core::ResolvePolicy(request.pod.meta.annotations, options_.policy);
+  std::vector<core::NodeInventory> inventories;
+  std::vector<size_t> positions;  // of the inventories in the request
+  for (size_t i = 0; i < request.nodes.size(); ++i) {
+    NodeReading reading = ReadNode(request.nodes[i].node, registry_);
+    if (!reading.inventory.devices.empty() && policy) {
+      inventories.push_back(std::move(reading.inventory));
+      positions.push_back(i);
+      continue;
+    }
+    std::string reason = "node unregistered";
+    if (!reading.inventory.devices.empty()) reason = policy.error().message;
+    else if (!reading.problems.empty()) reason += " (" + reading.DescribeProblems(registry_) + ")";
+    answer.texts.push_back(std::move(reason));
+    answer.unresolvable.push_back({names[i], answer.texts.back()});
+  }
+  if (policy) {
+    const core::Decision decision = ledger_.Simulate(pod, inventories, *policy);
+    for (const core::RefusedNode& refused : decision.refused) {
+      answer.texts.push_back(refused.refusal.ToString());
+      (refused.refusal.unresolvable() ? answer.unresolvable : answer.failed)
+          .push_back({names[positions[refused.node]], answer.texts.back()});
+    }
+    if (decision.fits()) {
+      answer.nodes.emplace();
+      for (const core::ScoredNode& scored : decision.feasible)
+        answer.nodes->push_back(positions[scored.node]);
+      std::sort(answer.nodes->begin(), answer.nodes->end());
+    }
+  }
+  SortFailures(answer);
+  return answer;
+}
+
+// One patch: the decision, and away with what an earlier attempt has left.
+Result<void> FilterService::WriteAssignment(const FilterRequest& request,
+                                            const StringMap& annotations, SteadyTime deadline) {
+  const ObjectRef ref = request.pod.meta.Ref();
+  const std::vector<std::string> stale =
+      StaleKeys(CarriedAnnotations(request.pod), annotations, registry_);
+  const std::string patch = AssignmentPatch(ref, annotations, stale).ToJson();
+  const kube::CallOptions call{kube::Lane::kScheduling, deadline};
+  const Result<kube::Pod> patched = api_.PatchPod(ref, patch, call);
+  bool written = patched.ok();
+  if (!written && patched.error().code == ErrorCode::kUnknownOutcome) {
+    // The answer was lost, not necessarily the patch.
+    const Result<kube::Pod> live = api_.GetPod(ref.ns, ref.name, call);
+    written = live && live->meta.uid == ref.uid &&
+              std::includes(live->meta.annotations.begin(), live->meta.annotations.end(),
+                            annotations.begin(), annotations.end());
+  }
+  if (!written) {
+    if (patched.error().code == ErrorCode::kOtherObject)
+      return Error{ErrorCode::kOtherObject,
+                   "pod " + Display(ref) + " was re-created: it no longer has UID " + ref.uid};
+    return patched.error();
+  }
+  MutexLock lock(mutex_);
+  written_[ref.uid] = annotations;
+  return {};
+}
+
+// A pod whose latest filter failed carries nothing of ours. If the patch fails
+// the next attempt tries again.
+void FilterService::RemoveAssignment(const FilterRequest& request, SteadyTime deadline) {
+  const ObjectRef ref = request.pod.meta.Ref();
+  const StringMap carried = CarriedAnnotations(request.pod);
+  const std::vector<std::string> stale = StaleKeys(carried, {}, registry_);
+  if (stale.empty()) return;
+  const Result<kube::Pod> patched = api_.PatchPod(
+      ref, AssignmentPatch(ref, {}, stale).ToJson(), {kube::Lane::kScheduling, deadline});
+  if (!patched) {
+    log::Warn("Could not remove an old assignment",
+              {{"pod", Display(ref)}, {"error", patched.error().message}});
+    return;
+  }
+  ForgetPod(ref.uid);
+}
+
+// What the pod carries as far as anybody knows: kube-scheduler's copy, ours,
+// and what we wrote ourselves.
+StringMap FilterService::CarriedAnnotations(const kube::Pod& pod) const {
+  StringMap carried = pod.meta.annotations;
+  if (const auto cached = pods_.Get(pod.meta.ns, pod.meta.name);
+      cached && cached->meta.uid == pod.meta.uid)
+    carried.insert(cached->meta.annotations.begin(), cached->meta.annotations.end());
+  MutexLock lock(mutex_);
+  if (const auto at = written_.find(pod.meta.uid); at != written_.end())
+    carried.insert(at->second.begin(), at->second.end());
+  return carried;
+}
+
+void FilterService::ForgetPod(const std::string& uid) {
+  MutexLock lock(mutex_);
+  written_.erase(uid);
+}
+
+}  // namespace aliquot::scheduler
