@@ -1,0 +1,74 @@
+// Server: the scheduler extender over HTTP/1.1. Routes of its listener:
+//   POST /filter, POST /bind     kube-scheduler's calls; always 200 once a
+//                                request is complete, failures are in "Error"
+//   GET /healthz, GET /livez     200, or 503 with the reason
+//   GET /readyz                  the same, of readiness
+//   GET /version                 Options::version_json
+// Waiting binds never delay a filter or a probe, and neither do connections
+// that are idle or slow. Bodies over their limit get a 413 which names it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "aliquot/base/clock.h"
+#include "aliquot/base/result.h"
+#include "aliquot/scheduler/extender.h"
+
+namespace aliquot::server {
+
+// None: all is well. Otherwise why not, for a human.
+using HealthCheck = std::function<std::optional<std::string>()>;
+
+// Thread safety: one thread at a time. The extender and the checks are called
+// from the server's own threads.
+class Server {
+ public:
+  struct Options {
+    // "127.0.0.1:8080", "[::1]:0", "localhost:80"; without a host, e.g. ":8080",
+    // every address of the machine. Port 0: one that is free.
+    std::string bind = "127.0.0.1:8080";
+    HealthCheck live;   // empty: always well
+    HealthCheck ready;  // empty: always well
+    std::string version_json = "{}";
+
+    size_t filter_threads = 4;
+    size_t bind_threads = 256;  // started as binds wait; more binds queue up
+    size_t probe_threads = 2;
+
+    size_t filter_body_bytes = 64 << 20;
+    size_t body_bytes = 1 << 20;  // of the other routes
+
+    size_t max_connections = 4096;
+    Duration head_timeout = std::chrono::seconds(15);     // from the first byte of a request
+    Duration request_timeout = std::chrono::seconds(60);  // from the same
+    Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
+    Duration write_timeout = std::chrono::seconds(30);    // of an answer that nobody reads
+  };
+
+  // `extender` outlives the server.
+  Server(scheduler::Extender& extender, Options options);
+
+  // Stops with a grace of zero, then waits for the handlers that still run.
+  ~Server();
+
+  // Listening when it returns. Errors name the address. Only once.
+  Result<void> Start();
+
+  // As bound. REQUIRES: Start succeeded.
+  int port() const;
+
+  // Accepts no more connections, closes the idle ones and lets the requests that
+  // have begun finish, for up to `grace`; then cuts off the others, whose
+  // caller_gone becomes true. False: some calls of the extender still run.
+  bool Stop(Duration grace);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace aliquot::server
