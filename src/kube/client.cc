@@ -45,19 +45,27 @@ class Pool {
 
 ErrorCode CodeOf(long status, bool write, const std::string& message) {
   switch (status) {
-    case 401: return ErrorCode::kUnauthorized;
-    case 403: return ErrorCode::kForbidden;
-    case 404: return ErrorCode::kNotFound;
-    case 409: return ErrorCode::kConflict;
-    case 410: return ErrorCode::kGone;
-    case 413: return ErrorCode::kTooLarge;
+    case 401:
+      return ErrorCode::kUnauthorized;
+    case 403:
+      return ErrorCode::kForbidden;
+    case 404:
+      return ErrorCode::kNotFound;
+    case 409:
+      return ErrorCode::kConflict;
+    case 410:
+      return ErrorCode::kGone;
+    case 413:
+      return ErrorCode::kTooLarge;
     case 422:
       return Contains(message, "metadata.uid") && Contains(message, "field is immutable")
                  ? ErrorCode::kOtherObject
                  : ErrorCode::kInvalid;
-    case 429: return ErrorCode::kTooManyRequests;
+    case 429:
+      return ErrorCode::kTooManyRequests;
     // Refused before anything was done.
-    case 503: return ErrorCode::kUnavailable;
+    case 503:
+      return ErrorCode::kUnavailable;
   }
   if (status >= 400 && status < 500) return ErrorCode::kInvalid;
   // Of the other failures nobody can say how far the server came.
@@ -171,7 +179,7 @@ struct Client::Impl {
         error = {ErrorCode::kTooLarge, describe("the answer is too large")};
       } else if (write && exchange.sent) {
         error = {ErrorCode::kUnknownOutcome, describe("the answer was lost: " + exchange.failure)};
-      } else if (exchange.end == End::kTimedOut && clock.Steady() >= deadline) {
+      } else if (exchange.end == End::kTimedOut && (exchange.sent || clock.Steady() >= deadline)) {
         error = {ErrorCode::kDeadline, describe(exchange.failure)};
       } else {
         error = {ErrorCode::kUnavailable, describe(exchange.failure)};
@@ -185,6 +193,10 @@ struct Client::Impl {
   }
 
   Result<std::string> Call(Request request, const CallOptions& call) {
+    // An empty name would turn one object's path into that of a list.
+    if (Contains(request.target, "//") || request.target.ends_with('/')) {
+      return InvalidError("a name is missing: " + request.target);
+    }
     const auto lane = static_cast<size_t>(call.lane);
     return Call(calls[lane], call.lane, std::move(request), Deadline(kLongestCall, call.deadline),
                 stop.get_token());

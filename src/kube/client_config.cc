@@ -39,7 +39,7 @@ class Fields {
   bool Has(const std::string& key) const { return !At(key).IsNull(); }
   std::string Text(const std::string& key) const {
     if (!Has(key)) return "";
-    if (!At(key).IsScalar()) throw BadConfig{Name(key) + ": not a text"};
+    if (!At(key).IsScalar()) throw BadConfig{Name(key) + ": not a string"};
     return At(key).Scalar();
   }
   bool Bool(const std::string& key) const {
@@ -54,7 +54,7 @@ class Fields {
     if (!Has(key)) return texts;
     if (!At(key).IsSequence()) throw BadConfig{Name(key) + ": not a list"};
     for (const YAML::Node& item : At(key)) {
-      if (!item.IsScalar()) throw BadConfig{Name(key) + ": not a list of texts"};
+      if (!item.IsScalar()) throw BadConfig{Name(key) + ": not a list of strings"};
       texts.push_back(item.Scalar());
     }
     return texts;
@@ -110,8 +110,7 @@ void MergeEntries(const Fields& file, const std::string& list, const std::string
 
 void MergeFile(const std::string& path, const std::string& text, Merged& into) {
   try {
-    const Fields file(path,
-                      {YAML::Load(text), std::filesystem::absolute(path).parent_path()});
+    const Fields file(path, {YAML::Load(text), std::filesystem::absolute(path).parent_path()});
     if (into.current_context.empty()) into.current_context = file.Text("current-context");
     MergeEntries(file, "contexts", "context", into.contexts);
     MergeEntries(file, "clusters", "cluster", into.clusters);
@@ -203,8 +202,7 @@ void ReadUser(const Fields& user, ClientConfig& config) {
 
 void CompleteServer(ClientConfig& config) {
   if (!Contains(config.server, "://")) {
-    const bool tls =
-        config.insecure || !config.ca.text.empty() || !config.certificate.text.empty();
+    const bool tls = config.insecure || !config.ca.text.empty() || !config.certificate.text.empty();
     config.server = (tls ? "https://" : "http://") + config.server;
   }
   while (config.server.ends_with('/')) config.server.pop_back();

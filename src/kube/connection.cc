@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 namespace aliquot::kube {
@@ -53,7 +54,11 @@ void SetBlob(CURL* easy, CURLoption option, const std::string& pem) {
 }
 
 void InitCurlOnce() {
-  static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
+  static const CURLcode done = [] {
+    // OpenSSL writes to sockets that the server may have closed.
+    std::signal(SIGPIPE, SIG_IGN);
+    return curl_global_init(CURL_GLOBAL_DEFAULT);
+  }();
   ALIQUOT_CHECK(done == CURLE_OK);
 }
 
@@ -124,6 +129,7 @@ struct Connection::Impl {
     }
 
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});

@@ -13,14 +13,13 @@
 #include <string_view>
 
 #include "aliquot/base/clock.h"
-#include "aliquot/base/result.h"
 #include "kube/credentials.h"
 
 namespace aliquot::kube {
 
 struct Request {
   std::string method = "GET";
-  std::string target;        // path and query
+  std::string target;  // path and query
   std::string body;
   std::string content_type;  // of the body; empty: there is none
   bool gzip = false;         // may be answered compressed
@@ -32,7 +31,7 @@ struct Exchange {
   enum class End { kComplete, kStoppedBySink, kCancelled, kTimedOut, kTooLarge, kBroken };
   End end = End::kBroken;
   long status = 0;
-  std::string body;                         // unless a sink took it
+  std::string body;  // unless a sink took it
   std::optional<std::chrono::seconds> retry_after;
   bool sent = false;      // the server may have the whole request
   bool received = false;  // at least one byte of an answer came

@@ -86,9 +86,9 @@ void EventRecorder::Run(const std::stop_token& stop) {
     }
     const Result<void> sent = Send(entry);
     if (!sent) {
-      log::Warn("Could not record an event", {{"pod", Display(entry.pod)},
-                                              {"reason", entry.reason},
-                                              {"error", sent.error().message}});
+      log::Warn(
+          "Could not record an event",
+          {{"pod", Display(entry.pod)}, {"reason", entry.reason}, {"error", sent.error().message}});
     }
     MutexLock lock(mutex_);
     ++(sent ? counts_.sent : counts_.failed);
@@ -99,9 +99,8 @@ void EventRecorder::Run(const std::stop_token& stop) {
 
 Result<void> EventRecorder::Send(const Entry& entry) {
   std::string key;
-  for (const std::string& part :
-       {entry.pod.ns, entry.pod.name, entry.pod.uid, std::string(TypeName(entry.type)),
-        entry.reason, entry.message}) {
+  for (const std::string& part : {entry.pod.ns, entry.pod.name, entry.pod.uid,
+                                  std::string(TypeName(entry.type)), entry.reason, entry.message}) {
     key.append(part).push_back('\0');
   }
   if (auto it = by_key_.find(key); it != by_key_.end()) {
@@ -171,8 +170,8 @@ std::string EventRecorder::EventName(const Entry& entry) {
       std::chrono::duration_cast<Duration>(entry.at.time_since_epoch()).count();
   last_stamp_ = std::max(nanoseconds, last_stamp_ + 1);
   char stamp[24];
-  const int size = std::snprintf(stamp, sizeof(stamp), ".%llx",
-                                 static_cast<unsigned long long>(last_stamp_));
+  const int size =
+      std::snprintf(stamp, sizeof(stamp), ".%llx", static_cast<unsigned long long>(last_stamp_));
   std::string name = entry.pod.name.substr(0, kMaxName - static_cast<size_t>(size));
   while (!name.empty() && (name.back() == '.' || name.back() == '-')) name.pop_back();
   return name + stamp;

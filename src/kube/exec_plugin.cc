@@ -70,8 +70,18 @@ class Child {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    const int failed = posix_spawnp(&pid_, argv[0].c_str(), &actions, nullptr,
+    // Signals that we ignore or block are the plugin's own business.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes, &signals);
+    sigaddset(&signals, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    const int failed = posix_spawnp(&pid_, argv[0].c_str(), &actions, &attributes,
                                     Pointers(argv).data(), Pointers(env).data());
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (failed == 0) return {};
@@ -124,9 +134,8 @@ std::string ExecInfo(const ClientConfig& config) {
     if (!config.proxy_url.empty()) cluster["proxy-url"] = config.proxy_url;
     if (!config.compress) cluster["disable-compression"] = true;
   }
-  return nlohmann::json{{"kind", "ExecCredential"},
-                        {"apiVersion", config.exec->api_version},
-                        {"spec", spec}}
+  return nlohmann::json{
+      {"kind", "ExecCredential"}, {"apiVersion", config.exec->api_version}, {"spec", spec}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -138,22 +147,23 @@ Result<ExecCredential> ParseExecCredential(std::string_view text, std::string_vi
         if (key == "kind") kind = json::Text(value, at);
         if (key == "apiVersion") version = json::Text(value, at);
         if (key != "status") return;
-        json::EachField(
-            value, at, [&](std::string_view name, json::od::value v, const json::Path& here) {
-              if (name == "token") credential.token = json::Text(v, here);
-              if (name == "clientCertificateData") credential.certificate = json::Text(v, here);
-              if (name == "clientKeyData") credential.key = json::Text(v, here);
-              if (name == "expirationTimestamp") {
-                credential.expires = ParseRfc3339(json::Text(v, here));
-                if (!credential.expires) json::Fail(here, "not an RFC 3339 time");
-              }
-            });
+        json::EachField(value, at,
+                        [&](std::string_view name, json::od::value v, const json::Path& here) {
+                          if (name == "token") credential.token = json::Text(v, here);
+                          if (name == "clientCertificateData")
+                            credential.certificate = json::Text(v, here);
+                          if (name == "clientKeyData") credential.key = json::Text(v, here);
+                          if (name == "expirationTimestamp") {
+                            credential.expires = ParseRfc3339(json::Text(v, here));
+                            if (!credential.expires) json::Fail(here, "not an RFC 3339 time");
+                          }
+                        });
       });
   if (!read) return read.error();
   if (kind != "ExecCredential") return InvalidError("kind: not ExecCredential");
   if (version != api_version) {
-    return InvalidError("apiVersion: \"" + version + "\" instead of \"" +
-                        std::string(api_version) + "\"");
+    return InvalidError("apiVersion: \"" + version + "\" instead of \"" + std::string(api_version) +
+                        "\"");
   }
   if (credential.certificate.empty() != credential.key.empty()) {
     return InvalidError("status: certificate and key go together");

@@ -5,17 +5,22 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <fstream>
+#include <cstdio>
 #include <iterator>
+#include <memory>
 #include <system_error>
 
 namespace aliquot::kube {
 
 Result<std::string> ReadFile(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.is_open() && !file.bad() && errno != EISDIR) return text;
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  std::string text;
+  char piece[4096];
+  for (size_t size = 1; file && size > 0;) {
+    size = std::fread(piece, 1, sizeof(piece), file.get());
+    text.append(piece, size);
+  }
+  if (file && std::ferror(file.get()) == 0) return text;
   const int code = errno;
   return Error{code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid,
                path + ": " + std::generic_category().message(code)};

@@ -1,8 +1,5 @@
 #include "kube/json_reader.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "aliquot/base/strings.h"
 
 namespace aliquot::kube::json {
@@ -77,7 +74,7 @@ bool IsNull(od::value value, const Path& at) {
 
 std::string_view Text(od::value value, const Path& at) {
   std::string_view text;
-  Check(value.get_string().get(text), at, "not a text");
+  Check(value.get_string().get(text), at, "not a string");
   return text;
 }
 
@@ -92,7 +89,7 @@ std::string Quantity(od::value value, const Path& at) {
   Check(value.type().get(type), at, "not a quantity");
   if (type != od::json_type::number) {
     std::string_view text;
-    Check(value.get_string().get(text), at, "neither a text nor a number");
+    Check(value.get_string().get(text), at, "neither a string nor a number");
     return std::string(text);
   }
   const std::string digits(Trim(value.raw_json_token()));

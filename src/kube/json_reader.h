@@ -1,5 +1,5 @@
 // Reading one JSON object by simdjson's on-demand parser, field by field, with
-// errors that name the place: "spec.containers[0].name: not a text".
+// errors that name the place: "spec.containers[0].name: not a string".
 //
 // null reads as absent, and of a repeated key the last one wins. What nobody
 // reads is skipped and not looked at closely.
@@ -23,7 +23,7 @@ namespace od = simdjson::ondemand;
 struct Path {
   const Path* parent = nullptr;
   std::string_view name = {};  // of a field
-  size_t index = 0;       // in an array, when there is no name
+  size_t index = 0;            // in an array, when there is no name
 
   std::string Text() const;
 };
@@ -36,7 +36,8 @@ struct ReadFailure {
 [[noreturn]] void Fail(const Path& at, std::string_view what);
 
 inline void Check(simdjson::error_code code, const Path& at, std::string_view what) {
-  if (code == simdjson::SUCCESS) [[likely]] return;
+  if (code == simdjson::SUCCESS) [[likely]]
+    return;
   // Of a value that is there and of another type, say what we wanted.
   Fail(at, code == simdjson::INCORRECT_TYPE ? what : simdjson::error_message(code));
 }

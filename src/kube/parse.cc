@@ -131,8 +131,7 @@ template <typename T, typename F>
 Result<T> Read(std::string_view text, std::string_view kind, F field) {
   T object;
   Result<void> read = json::ReadObject(
-      text,
-      [&](std::string_view key, value v, const Path& at) { field(object, key, v, at); });
+      text, [&](std::string_view key, value v, const Path& at) { field(object, key, v, at); });
   if (!read) return InvalidError(std::string(kind) + ": " + read.error().message);
   return object;
 }
@@ -173,10 +172,10 @@ Result<ResourceQuota> ParseResourceQuota(std::string_view text) {
 }
 
 Result<ObjectMeta> ParseMeta(std::string_view text) {
-  return Read<ObjectMeta>(
-      text, "object", [](ObjectMeta& meta, std::string_view key, value v, const Path& at) {
-        if (key == "metadata") meta = ReadMeta(v, at);
-      });
+  return Read<ObjectMeta>(text, "object",
+                          [](ObjectMeta& meta, std::string_view key, value v, const Path& at) {
+                            if (key == "metadata") meta = ReadMeta(v, at);
+                          });
 }
 
 Result<ListPage> ParseListPage(std::string_view text) {
@@ -196,21 +195,21 @@ Result<ListPage> ParseListPage(std::string_view text) {
 }
 
 Result<WatchEvent> ParseWatchEvent(std::string_view line) {
-  return Read<WatchEvent>(
-      line, "watch event", [](WatchEvent& event, std::string_view key, value v, const Path& at) {
-        if (key == "object") {
-          event.object = json::RawObject(v, at);
-        } else if (key == "type") {
-          using Type = WatchEvent::Type;
-          const std::string_view type = Text(v, at);
-          event.type = type == "ADDED"      ? Type::kAdded
-                       : type == "MODIFIED" ? Type::kModified
-                       : type == "DELETED"  ? Type::kDeleted
-                       : type == "BOOKMARK" ? Type::kBookmark
-                       : type == "ERROR"    ? Type::kError
-                                            : Type::kUnknown;
-        }
-      });
+  return Read<WatchEvent>(line, "watch event",
+                          [](WatchEvent& event, std::string_view key, value v, const Path& at) {
+                            if (key == "object") {
+                              event.object = json::RawObject(v, at);
+                            } else if (key == "type") {
+                              using Type = WatchEvent::Type;
+                              const std::string_view type = Text(v, at);
+                              event.type = type == "ADDED"      ? Type::kAdded
+                                           : type == "MODIFIED" ? Type::kModified
+                                           : type == "DELETED"  ? Type::kDeleted
+                                           : type == "BOOKMARK" ? Type::kBookmark
+                                           : type == "ERROR"    ? Type::kError
+                                                                : Type::kUnknown;
+                            }
+                          });
 }
 
 Result<Status> ParseStatus(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include "aliquot/base/log.h"
 #include "aliquot/kube/client.h"
+#include "aliquot/kube/parse.h"
 #include "kube/stop.h"
 
 namespace aliquot::kube {
@@ -195,9 +196,9 @@ typename Reflector<T>::Next Reflector<T>::WatchOnce(std::string& resource_versio
                                                     const std::stop_token& stop) {
   const int seconds =
       std::uniform_int_distribution<int>(kMinWatchSeconds, kMaxWatchSeconds)(random_);
-  const std::string target = Target("watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
-                                    std::to_string(seconds) +
-                                    "&resourceVersion=" + UrlEscape(resource_version));
+  const std::string target =
+      Target("watch=true&allowWatchBookmarks=true&timeoutSeconds=" + std::to_string(seconds) +
+             "&resourceVersion=" + UrlEscape(resource_version));
   bool any = false;
   Result<void> handled;
   const auto on_line = [&](std::string_view line) {
@@ -208,8 +209,8 @@ typename Reflector<T>::Next Reflector<T>::WatchOnce(std::string& resource_versio
     return true;
   };
   const SteadyTime started = clock_.Steady();
-  Result<void> ended = source_.Watch(target, std::chrono::seconds(seconds) + kWatchGrace, on_line,
-                                     stop);
+  Result<void> ended =
+      source_.Watch(target, std::chrono::seconds(seconds) + kWatchGrace, on_line, stop);
   if (stop.stop_requested()) return Next::kList;
   if (ended && !handled) ended = handled.error();
   if (ended && !any && clock_.Steady() - started < kTooShort) {
@@ -282,6 +283,7 @@ void Reflector<T>::Progress() {
 
 template <typename T>
 void Reflector<T>::Failed(std::string_view what, const Error& error) {
+  if (error.code == ErrorCode::kCancelled) return;  // the client is shutting down
   const SteadyTime now = clock_.Steady();
   if (now - failed_at_ > kForgetFailures) failures_ = 0;
   ++failures_;
@@ -291,8 +293,8 @@ void Reflector<T>::Failed(std::string_view what, const Error& error) {
   tell("Could not follow the API server",
        {{"path", Resource<T>::kPath}, {"step", what}, {"error", error.message}});
   MutexLock lock(mutex_);
-  health_.failure = std::string(what) + " " + std::string(Resource<T>::kPath) + ": " +
-                    error.message;
+  health_.failure =
+      std::string(what) + " " + std::string(Resource<T>::kPath) + ": " + error.message;
 }
 
 // Doubles with each failure, times a random factor in [1, 2).

@@ -34,7 +34,7 @@ struct CallOptions {
 struct Binding {
   ObjectRef pod;
   std::string node;
-  StringMap annotations;
+  StringMap annotations = {};
 };
 
 // Errors are typed by base's ErrorCode:
@@ -73,11 +73,11 @@ class Api {
 //   {"metadata":{"uid":"...","annotations":{"a":"1","b":null},"labels":{...}}}
 // Built here so that no caller assembles JSON by hand.
 struct MetadataPatch {
-  std::string uid;               // precondition; empty: none
-  std::string resource_version;  // precondition; empty: none
+  std::string uid = {};               // precondition; empty: none
+  std::string resource_version = {};  // precondition; empty: none
   // nullopt deletes the key.
-  std::map<std::string, std::optional<std::string>, std::less<>> annotations;
-  std::map<std::string, std::optional<std::string>, std::less<>> labels;
+  std::map<std::string, std::optional<std::string>, std::less<>> annotations = {};
+  std::map<std::string, std::optional<std::string>, std::less<>> labels = {};
 
   std::string ToJson() const;
 };

@@ -29,7 +29,7 @@ struct ClientOptions {
   std::string user_agent = "aliquot";
   // --kube-qps and --kube-burst, see Lane. Lists count as scheduling calls (a
   // decision waits for them), watches are free.
-  std::optional<double> qps;
+  std::optional<double> qps = std::nullopt;
   int burst = 0;
   // --kube-timeout: for every request, and it ends watches too. 0: none.
   Duration timeout{0};
@@ -37,7 +37,7 @@ struct ClientOptions {
 
 class Client : public Api, public ListWatcher {
  public:
-  // `clock` outlives the client.
+  // `clock` outlives the client. The process ignores SIGPIPE from here on.
   Client(ClientConfig config, ClientOptions options, const Clock& clock = SystemClock());
   ~Client() override;
 

@@ -1,6 +1,6 @@
 // JSON of the API server and of kube-scheduler into types.h, by simdjson.
 // Unknown keys are skipped, null is absent, wrong types of fields that we read
-// are an error which names the field, e.g. "spec.nodeName: not a text". Keys
+// are an error which names the field, e.g. "spec.nodeName: not a string". Keys
 // inside Kubernetes objects are case-sensitive, as the API server writes them.
 // Text that is not UTF-8 is an error. What we do not read is not checked.
 //

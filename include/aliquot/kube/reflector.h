@@ -24,7 +24,6 @@
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/result.h"
 #include "aliquot/kube/list_watcher.h"
-#include "aliquot/kube/parse.h"
 #include "aliquot/kube/store.h"
 #include "aliquot/kube/types.h"
 

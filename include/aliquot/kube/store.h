@@ -22,7 +22,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   // `old` is null for an object that was not known.
-  virtual void OnUpsert(const std::shared_ptr<const T>& old, const std::shared_ptr<const T>& now) = 0;
+  virtual void OnUpsert(const std::shared_ptr<const T>& old,
+                        const std::shared_ptr<const T>& now) = 0;
   // `last` is what was last known of the object.
   virtual void OnDelete(const std::shared_ptr<const T>& last) = 0;
   // The first complete list was handled: after it the cache is complete.

@@ -25,8 +25,8 @@ struct ObjectMeta {
   std::string resource_version;
   StringMap annotations;  // without kubectl.kubernetes.io/last-applied-configuration
   StringMap labels;
-  bool terminating = false;           // metadata.deletionTimestamp is set
-  std::optional<WallTime> created;    // metadata.creationTimestamp
+  bool terminating = false;         // metadata.deletionTimestamp is set
+  std::optional<WallTime> created;  // metadata.creationTimestamp
 
   ObjectRef Ref() const { return {ns, name, uid}; }
   bool operator==(const ObjectMeta&) const = default;

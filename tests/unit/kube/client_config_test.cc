@@ -35,9 +35,10 @@ class ClientConfigTest : public ::testing::Test {
   // A file of one context with this cluster and this user.
   Result<ClientConfig> LoadWith(const std::string& cluster, const std::string& user) {
     variables_["KUBECONFIG"] =
-        Write("one", "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u, "
-                     "namespace: team}}]\nclusters: [{name: c, cluster: " +
-                         cluster + "}]\nusers: [{name: u, user: " + user + "}]\n");
+        Write("one",
+              "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u, "
+              "namespace: team}}]\nclusters: [{name: c, cluster: " +
+                  cluster + "}]\nusers: [{name: u, user: " + user + "}]\n");
     return Load();
   }
   std::string ErrorWith(const std::string& cluster, const std::string& user) {
@@ -68,8 +69,8 @@ TEST_F(ClientConfigTest, ReadsClusterAndUser) {
   EXPECT_FALSE(config->compress);
   EXPECT_EQ(config->username, "me");
   const std::vector<std::pair<std::string, std::string>> headers = {
-      {"Impersonate-User", "boss"},   {"Impersonate-Uid", "7"},
-      {"Impersonate-Group", "a"},     {"Impersonate-Group", "b"},
+      {"Impersonate-User", "boss"},    {"Impersonate-Uid", "7"},
+      {"Impersonate-Group", "a"},      {"Impersonate-Group", "b"},
       {"Impersonate-Extra-team", "x"}, {"Impersonate-Extra-team", "y"}};
   EXPECT_EQ(config->impersonation, headers);
 }
@@ -77,11 +78,11 @@ TEST_F(ClientConfigTest, ReadsClusterAndUser) {
 TEST_F(ClientConfigTest, ReadsFilesRelativeToTheFileThatNamesThem) {
   Write("deep/pki/ca.pem", "CA");
   Write("deep/pki/token", "T");
-  variables_["KUBECONFIG"] =
-      Write("deep/config",
-            "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
-            "clusters: [{name: c, cluster: {server: '10.0.0.5', certificate-authority: pki/ca.pem}}], "
-            "users: [{name: u, user: {tokenFile: ./pki/token}}]}");
+  variables_["KUBECONFIG"] = Write(
+      "deep/config",
+      "{current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}], "
+      "clusters: [{name: c, cluster: {server: '10.0.0.5', certificate-authority: pki/ca.pem}}], "
+      "users: [{name: u, user: {tokenFile: ./pki/token}}]}");
   const Result<ClientConfig> config = Load();
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->server, "https://10.0.0.5");  // there is a CA
@@ -90,12 +91,13 @@ TEST_F(ClientConfigTest, ReadsFilesRelativeToTheFileThatNamesThem) {
 }
 
 TEST_F(ClientConfigTest, MergesAListOfFilesAndTheFirstWins) {
-  const std::string first = Write(
-      "a/config", "{contexts: [{name: x, context: {cluster: c, user: u}}], "
-                  "users: [{name: u, user: {token: first}}]}");
-  const std::string second = Write(
-      "b/config", "{current-context: x, clusters: [{name: c, cluster: {server: 'http://h:1'}}], "
-                  "users: [{name: u, user: {token: second}}]}");
+  const std::string first = Write("a/config",
+                                  "{contexts: [{name: x, context: {cluster: c, user: u}}], "
+                                  "users: [{name: u, user: {token: first}}]}");
+  const std::string second =
+      Write("b/config",
+            "{current-context: x, clusters: [{name: c, cluster: {server: 'http://h:1'}}], "
+            "users: [{name: u, user: {token: second}}]}");
   variables_["KUBECONFIG"] = first + ":" + folder_ + "/missing::" + second;
   const Result<ClientConfig> config = Load();
   ASSERT_TRUE(config) << config.error().message;
@@ -113,11 +115,11 @@ TEST_F(ClientConfigTest, UsesTheHomeFileWithoutKubeconfig) {
 }
 
 TEST_F(ClientConfigTest, ReadsTheExecPlugin) {
-  const Result<ClientConfig> config = LoadWith(
-      "{server: 'https://h'}",
-      "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, "
-      "args: [get, token], env: [{name: A, value: b}], provideClusterInfo: true, "
-      "interactiveMode: Never}}");
+  const Result<ClientConfig> config =
+      LoadWith("{server: 'https://h'}",
+               "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, "
+               "args: [get, token], env: [{name: A, value: b}], provideClusterInfo: true, "
+               "interactiveMode: Never}}");
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_EQ(config->exec, (ExecPlugin{"client.authentication.k8s.io/v1",
                                       folder_ + "/bin/login",
@@ -146,7 +148,7 @@ TEST_F(ClientConfigTest, SaysWhatIsWrong) {
            {ok, "{auth-provider: {name: gcp}}", "user u.auth-provider: unsupported"},
            {ok, "{client-key-data: a2V5}", "certificate and key go together"},
            {ok, "{tokenFile: nowhere}", "user u.tokenFile: " + folder_ + "/nowhere: No such file"},
-           {ok, "{token: [a]}", "user u.token: not a text"},
+           {ok, "{token: [a]}", "user u.token: not a string"},
            {ok, "{exec: {command: x}}", "user u.exec.apiVersion: unsupported"},
            {ok,
             "{exec: {apiVersion: client.authentication.k8s.io/v1, command: x, "
@@ -165,6 +167,8 @@ TEST_F(ClientConfigTest, AMissingNameIsAnError) {
   EXPECT_NE(Load().error().message.find("no context is named \"a\""), std::string::npos);
   variables_["KUBECONFIG"] = Write("x", "{a: [");
   EXPECT_NE(Load().error().message.find("kubeconfig"), std::string::npos);
+  variables_["KUBECONFIG"] = folder_;
+  EXPECT_NE(Load().error().message.find("Is a directory"), std::string::npos);
 }
 
 TEST_F(ClientConfigTest, FallsBackToTheServiceAccount) {

@@ -36,7 +36,7 @@ TEST_F(EventRecorderTest, CreatesACoreEvent) {
   Flush();
   nlohmann::json event = OnlyEvent();
   // 2026-01-01T00:00:00Z in nanoseconds, in hexadecimal.
-  EXPECT_EQ(event["metadata"]["name"], "w-3.18867b68bb7f0000");
+  EXPECT_EQ(event["metadata"]["name"], "w-3.18867251edfa0000");
   event["metadata"].erase("name");
   EXPECT_EQ(event, nlohmann::json::parse(R"({
       "apiVersion":"v1","kind":"Event","metadata":{"namespace":"lab"},

@@ -21,8 +21,8 @@ class FakeApiTest : public ::testing::Test {
 
 TEST_F(FakeApiTest, PatchMergesAndDeletesKeysUnderANewVersion) {
   ASSERT_TRUE(api_.PatchPod(ref_, R"({"metadata":{"annotations":{"a":"1","b":"2"}}})", {}));
-  kube::MetadataPatch patch{.uid = ref_.uid, .resource_version = {}, .annotations = {}, .labels = {}};
-  patch.annotations = {{"a", std::nullopt}, {"c", "3"}};
+  const kube::MetadataPatch patch{.uid = ref_.uid,
+                                  .annotations = {{"a", std::nullopt}, {"c", "3"}}};
   const Result<kube::Pod> now = api_.PatchPod(ref_, patch.ToJson(), {});
   ASSERT_TRUE(now);
   EXPECT_EQ(now->meta.annotations, (StringMap{{"b", "2"}, {"c", "3"}}));
@@ -48,8 +48,7 @@ TEST_F(FakeApiTest, PatchChecksUidAndVersion) {
 }
 
 TEST_F(FakeApiTest, BindAssignsOnceAndCarriesAnnotations) {
-  EXPECT_EQ(api_.Bind({{"team-a", "w", "other"}, "n1", {}}, {}).error().code,
-            ErrorCode::kConflict);
+  EXPECT_EQ(api_.Bind({{"team-a", "w", "other"}, "n1", {}}, {}).error().code, ErrorCode::kConflict);
   ASSERT_TRUE(api_.Bind({ref_, "n1", {{"k", "v"}}}, {}));
   EXPECT_EQ(api_.pod("team-a", "w")->node_name, "n1");
   EXPECT_EQ(api_.pod("team-a", "w")->meta.annotations, (StringMap{{"k", "v"}}));

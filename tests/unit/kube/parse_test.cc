@@ -49,10 +49,9 @@ TEST(ParsePodTest, KeepsTheFieldsWeUse) {
   ASSERT_EQ(pod->containers.size(), 2U);
   EXPECT_EQ(pod->containers[1].name, "bare");
   EXPECT_TRUE(pod->containers[1].limits.empty());
-  EXPECT_EQ(pod->init_statuses, (std::vector<InitStatus>{{.name = "side"},
-                                                         {.name = "prepare",
-                                                          .terminated = true,
-                                                          .exit_code = 137}}));
+  EXPECT_EQ(pod->init_statuses,
+            (std::vector<InitStatus>{{.name = "side"},
+                                     {.name = "prepare", .terminated = true, .exit_code = 137}}));
 }
 
 TEST(ParsePodTest, KeepsNumbersAsTheirDigits) {
@@ -90,12 +89,12 @@ TEST(ParsePodTest, NamesTheFieldOfAWrongType) {
     std::string_view json, message;
   };
   for (const Case& c : {
-           Case{R"({"spec":{"nodeName":7}})", "Pod: spec.nodeName: not a text"},
+           Case{R"({"spec":{"nodeName":7}})", "Pod: spec.nodeName: not a string"},
            Case{R"({"spec":{"containers":{}}})", "Pod: spec.containers: not a list"},
            Case{R"({"spec":{"containers":[{},{"name":[]}]}})",
-                "Pod: spec.containers[1].name: not a text"},
+                "Pod: spec.containers[1].name: not a string"},
            Case{R"({"spec":{"containers":[{"resources":{"limits":{"a":true}}}]}})",
-                "Pod: spec.containers[0].resources.limits.a: neither a text nor a number"},
+                "Pod: spec.containers[0].resources.limits.a: neither a string nor a number"},
            Case{R"({"metadata":"x"})", "Pod: metadata: not an object"},
            Case{R"({"metadata":{"creationTimestamp":"yesterday"}})",
                 "Pod: metadata.creationTimestamp: not an RFC 3339 time"},
@@ -164,8 +163,7 @@ TEST(ParseNodeTest, ReadsCapacityAndAllocatable) {
 
 TEST(ParseResourceQuotaTest, TellsScopedQuotasFromPlainOnes) {
   const auto scoped = [](std::string_view spec) {
-    const Result<ResourceQuota> quota =
-        ParseResourceQuota("{\"spec\":" + std::string(spec) + "}");
+    const Result<ResourceQuota> quota = ParseResourceQuota("{\"spec\":" + std::string(spec) + "}");
     return quota && quota->hard == StringMap{{"limits.a", "4"}} && quota->scoped;
   };
   EXPECT_FALSE(scoped(R"({"hard":{"limits.a":"4"}})"));
@@ -203,8 +201,8 @@ TEST(ParseListPageTest, ReadsAHugePage) {
   const std::string filler(30000, 'x');
   for (int i = 0; i < 1000; ++i) {
     if (i > 0) text += ',';
-    text += R"({"metadata":{"name":"n)" + std::to_string(i) + R"(","labels":{"f":")" + filler +
-            "\"}}}";
+    text +=
+        R"({"metadata":{"name":"n)" + std::to_string(i) + R"(","labels":{"f":")" + filler + "\"}}}";
   }
   text += "]}";
   const Result<ListPage> page = ParseListPage(text);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <future>
 
@@ -41,7 +42,9 @@ class ScriptedSource : public ListWatcher {
  public:
   explicit ScriptedSource(FakeClock& clock) : clock_(clock) {}
 
-  void ListGives(Result<std::string> body) { steps_.push_back({std::move(body), {}, {}, {}}); }
+  void ListGives(Result<std::string> body) {
+    steps_.push_back({std::move(body), {}, {}, Duration{}});
+  }
   // A watch that gives these lines, takes `lasts` and ends so.
   void WatchGives(std::vector<std::string> lines, Result<void> end = {},
                   Duration lasts = seconds(60)) {
@@ -52,7 +55,7 @@ class ScriptedSource : public ListWatcher {
     std::optional<Step> step = Next(target, stop);
     if (!step) return Error{ErrorCode::kCancelled, ""};
     EXPECT_TRUE(step->list) << "a watch was expected, not " << target;
-    return step->list.value_or("");
+    return step->list ? *step->list : Result<std::string>("");
   }
   Result<void> Watch(const std::string& target, Duration,
                      const std::function<bool(std::string_view)>& on_line,
@@ -117,8 +120,7 @@ template <typename T>
 class Diary : public Observer<T> {
  public:
   explicit Diary(const Store<T>& store) : store_(store) {}
-  void OnUpsert(const std::shared_ptr<const T>& old,
-                const std::shared_ptr<const T>& now) override {
+  void OnUpsert(const std::shared_ptr<const T>& old, const std::shared_ptr<const T>& now) override {
     EXPECT_EQ(store_.Get(now->meta.ns, now->meta.name), now) << "the store is fed first";
     Write(old ? old->meta.name + "@" + old->meta.resource_version + ">" + now->meta.resource_version
               : "+" + now->meta.name + "@" + now->meta.resource_version);
@@ -189,8 +191,7 @@ TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   source_.WatchGives({Event("ADDED", Object("d", "8")), Event("MODIFIED", Object("a", "9")),
                       Event("DELETED", Object("b", "10"))});
   Run();
-  EXPECT_EQ(diary_.lines(),
-            (Lines{"+a@1", "+b@2", "+c@3", "synced", "+d@8", "a@1>9", "-b@2"}));
+  EXPECT_EQ(diary_.lines(), (Lines{"+a@1", "+b@2", "+c@3", "synced", "+d@8", "a@1>9", "-b@2"}));
   EXPECT_TRUE(synced_);
   EXPECT_EQ(store_.size(), 3U);
   EXPECT_EQ(pauses(), 0U);
@@ -200,8 +201,8 @@ TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_EQ(targets[0], "/api/v1/pods?limit=500&labelSelector=a%3Db");
   EXPECT_EQ(targets[1], "/api/v1/pods?limit=500&continue=n%26x&labelSelector=a%3Db");
   EXPECT_EQ(targets[2], "/api/v1/pods?limit=500&continue=more&labelSelector=a%3Db");
-  EXPECT_TRUE(targets[3].starts_with(
-      "/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds="));
+  EXPECT_TRUE(
+      targets[3].starts_with("/api/v1/pods?watch=true&allowWatchBookmarks=true&timeoutSeconds="));
   EXPECT_NE(targets[3].find("&resourceVersion=7&labelSelector=a%3Db"), std::string::npos);
   EXPECT_NE(targets[4].find("&resourceVersion=10&"), std::string::npos) << targets[4];
 }
@@ -252,8 +253,7 @@ TEST_F(ReflectorTest, ARecreatedObjectIsADeletionAndAnAddition) {
   source_.WatchGives({Event("MODIFIED", Object("b", "6", "u3")), ErrorEvent(410)});
   source_.ListGives(Page({Object("a", "9", "u4"), Object("b", "6", "u3")}, "10"));
   Run();
-  EXPECT_EQ(diary_.lines(),
-            (Lines{"+a@1", "+b@2", "synced", "-b@2", "+b@6", "-a@1", "+a@9"}));
+  EXPECT_EQ(diary_.lines(), (Lines{"+a@1", "+b@2", "synced", "-b@2", "+b@6", "-a@1", "+a@9"}));
 }
 
 TEST_F(ReflectorTest, AnExpiredPageStartsTheListAgainInOnePiece) {
@@ -314,9 +314,9 @@ TEST_F(ReflectorTest, PausesDoubleUpToACapWithJitter) {
   ASSERT_EQ(pauses(), 9U);
   double base = 0.8;
   for (const Duration pause : pauses_) {
-    const double seconds = std::chrono::duration<double>(pause).count();
-    EXPECT_GE(seconds, base);
-    EXPECT_LT(seconds, 2 * base);
+    const double length = std::chrono::duration<double>(pause).count();
+    EXPECT_GE(length, base);
+    EXPECT_LT(length, 2 * base);
     base = std::min(2 * base, 30.0);
   }
   EXPECT_FALSE(synced_);
@@ -421,7 +421,6 @@ TEST(ReflectorOfTest, NodesAndQuotas) {
 // The whole way: sockets, chunks, a cut in the middle of a line, a restart of
 // the API server's watch.
 TEST(ReflectorOverHttpTest, FollowsThroughACutStream) {
-  std::promise<void> second_watch;
   std::atomic<int> watches = 0;
   TestServer server([&](const TestServer::Request& request, TestServer::Peer& peer) {
     if (request.target.find("watch=true") == std::string::npos) {
@@ -434,7 +433,6 @@ TEST(ReflectorOverHttpTest, FollowsThroughACutStream) {
     }
     EXPECT_NE(request.target.find("resourceVersion=6"), std::string::npos) << request.target;
     peer.Chunk(Event("ADDED", Object("c", "7")) + "\n");
-    second_watch.set_value();
     peer.Hold();
   });
   ClientConfig config;

@@ -74,8 +74,8 @@ class TestServer {
  public:
   struct Request {
     std::string method, target, body;
-    std::string head;       // as it came
-    int connection = 0;     // numbered from 1
+    std::string head;    // as it came
+    int connection = 0;  // numbered from 1
 
     std::string Header(const std::string& name) const {
       for (std::string_view line : Split(head, '\n')) {
