@@ -12,7 +12,7 @@ namespace {
 
 using simdjson::dom::element;
 
-// Why a value cannot be taken, led by its path: "[2].devmem: is not ...".
+// Why a value cannot be taken, led by its path: "[2].devmem is not ...".
 // Empty: it was taken.
 using Problem = std::string;
 
@@ -20,14 +20,14 @@ using Problem = std::string;
 
 Problem Read(element json, std::string& out) {
   std::string_view text;
-  if (!json.is_null() && json.get(text) != simdjson::SUCCESS) return ": is not a string";
+  if (!json.is_null() && json.get(text) != simdjson::SUCCESS) return " is not a string";
   out = text;
   return {};
 }
 
 Problem Read(element json, bool& out) {
   out = false;
-  if (!json.is_null() && json.get(out) != simdjson::SUCCESS) return ": is not a boolean";
+  if (!json.is_null() && json.get(out) != simdjson::SUCCESS) return " is not a boolean";
   return {};
 }
 
@@ -35,7 +35,7 @@ Problem ReadInteger(element json, int64_t min, int64_t max, int64_t& out) {
   out = 0;
   if (json.is_null()) return {};
   if (json.get(out) != simdjson::SUCCESS || out < min || out > max)
-    return ": is not a whole number from " + std::to_string(min) + " to " + std::to_string(max);
+    return " is not a whole number from " + std::to_string(min) + " to " + std::to_string(max);
   return {};
 }
 
@@ -49,7 +49,7 @@ template <typename ReadMember>
 Problem ReadObject(element json, const ReadMember& read_member) {
   if (json.is_null()) return {};
   simdjson::dom::object object;
-  if (json.get(object) != simdjson::SUCCESS) return ": is not an object";
+  if (json.get(object) != simdjson::SUCCESS) return " is not an object";
   for (const auto [key, value] : object)
     if (Problem problem = read_member(key, value); !problem.empty())
       return "." + std::string(key) + problem;
@@ -99,7 +99,7 @@ Problem Read(element json, CustomInfo& out) {
 }
 
 Problem Read(element json, NodeDevice& out) {
-  if (json.is_null()) return ": is null";
+  if (json.is_null()) return " is null";
   core::Device& device = out.device;
   return ReadObject(json, [&](std::string_view key, element value) -> Problem {
     if (EqualsIgnoreCase(key, "id")) return Read(value, device.id);
@@ -128,7 +128,7 @@ struct PairScoreEntry {
 };
 
 Problem Read(element json, PairScoreEntry& out) {
-  if (json.is_null()) return ": is null";
+  if (json.is_null()) return " is null";
   return ReadObject(json, [&](std::string_view key, element value) -> Problem {
     if (EqualsIgnoreCase(key, "uuid")) return Read(value, out.uuid);
     if (!EqualsIgnoreCase(key, "score")) return {};
@@ -146,7 +146,7 @@ Problem Read(element json, std::vector<T>& out) {
   out.clear();
   if (json.is_null()) return {};
   simdjson::dom::array array;
-  if (json.get(array) != simdjson::SUCCESS) return ": is not a list";
+  if (json.get(array) != simdjson::SUCCESS) return " is not a list";
   for (const element item : array)
     if (Problem problem = Read(item, out.emplace_back()); !problem.empty())
       return "[" + std::to_string(out.size() - 1) + "]" + problem;
@@ -162,7 +162,7 @@ Result<std::vector<T>> ParseList(std::string_view what, std::string_view text) {
   element json;
   if (const auto error = parser.parse(text.data(), text.size()).get(json);
       error != simdjson::SUCCESS)
-    return InvalidError(std::string(what) + ": not JSON: " + simdjson::error_message(error));
+    return InvalidError(std::string(what) + " is not JSON: " + simdjson::error_message(error));
   std::vector<T> out;
   if (const Problem problem = Read(json, out); !problem.empty())
     return InvalidError(std::string(what) + problem);

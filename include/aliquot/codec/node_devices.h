@@ -21,28 +21,14 @@
 namespace aliquot::codec {
 
 // Where an instance of a MIG profile may lie on its card, in memory slices.
-struct MigPlacement {
-  int64_t start = 0;
-  int64_t size = 0;
+using MigPlacement = core::Slices;
 
-  bool operator==(const MigPlacement&) const = default;
-};
-
-// A way to cut a MIG card, e.g. "2g.10gb". Memory in MiB, cores in percent.
-struct MigProfile {
-  std::string name;
-  int64_t memory = 0;
-  int64_t cores = 0;
-  int64_t slice_count = 0;
-  std::vector<MigPlacement> placements;
-
-  bool operator==(const MigProfile&) const = default;
-};
+// A way to cut a MIG card. Memory in MiB, cores in percent.
+using MigProfile = core::CardProfile;
 
 // Vendors' own facts about a card. A number is cut off to a whole one; what is
 // neither a number (within int64) nor a string has no value.
-using CustomInfo =
-    std::map<std::string, std::variant<std::monostate, int64_t, std::string>, std::less<>>;
+using CustomInfo = core::Facts;
 
 // A card as it was registered. The texts do not say `device.vendor`,
 // `named_after_vendor` and `cordoned`: these are for the caller.

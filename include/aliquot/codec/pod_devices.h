@@ -37,14 +37,16 @@ struct AlignedShares {
   bool mismatch = false;
 };
 
-// The lists of a pod's containers, from those of its text as parsed. `asks` has
-// one entry per container: whether it asks this vendor for cards.
+// Gives the lists of a parsed text to the pod's containers. `asks` has one
+// entry per container: whether it asks this vendor for cards.
 //
-// HAMi 2.10 leaves the containers without cards out. A text with fewer
-// semicolons than containers is such a one: its lists belong, in order, to the
-// containers that ask. Any other text is taken by position, and empty lists
-// that nobody's are dropped. The result is as long as `asks`; longer only if
-// the text holds shares beyond the pod's containers, which stay counted.
+// HAMi 2.10 leaves out the containers without cards. A text with fewer
+// semicolons than containers is taken for such a one: its lists belong, in
+// order, to the containers that ask. Any other text goes by position.
+//
+// The result is as long as `asks`, without the empty lists at the end that
+// belong to no container; longer only if the text holds shares for containers
+// that the pod does not have. Those stay counted.
 AlignedShares AlignContainers(ContainerShares parsed, const std::vector<bool>& asks);
 
 }  // namespace aliquot::codec

@@ -167,7 +167,7 @@ TEST(NodeDevicesColon, SurvivesMutatedTexts) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomText random(kSeed);
   int accepted = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const std::string text = random.Mutate(FormatNodeDevicesColon(RandomDevices(random)));
     const Result<std::vector<core::Device>> devices = ParseNodeDevicesColon(text);
     if (!devices || devices->empty()) continue;
@@ -177,8 +177,8 @@ TEST(NodeDevicesColon, SurvivesMutatedTexts) {
     ASSERT_TRUE(same) << text;
     ASSERT_EQ(*same, *devices) << text;
   }
-  EXPECT_GT(accepted, 1000);
-  EXPECT_LT(accepted, 19000);
+  EXPECT_GT(accepted, 250);
+  EXPECT_LT(accepted, 4750);
 }
 
 }  // namespace

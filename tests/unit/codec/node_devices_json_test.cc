@@ -152,6 +152,9 @@ TEST(NodeDevicesJson, TheLastOfEqualKeysCounts) {
   EXPECT_EQ(ParsedOne(R"([{"devmem":1,"devmem":40960}])").device.memory, 40960);
   EXPECT_EQ(ParsedOne(R"([{"devmem":1,"DevMem":2}])").device.memory, 2);
   EXPECT_EQ(ParsedOne(R"([{"health":true,"health":null}])").device.healthy, false);
+  EXPECT_EQ(
+      ParsedOne(R"([{"migProfiles":[{"name":"p"}],"migProfiles":[{"name":"q"}]}])").mig_profiles,
+      (std::vector<MigProfile>{{"q", 0, 0, 0, {}}}));
   EXPECT_EQ(ParsedOne(R"([{"custominfo":{"a":1},"custominfo":{"b":2}}])").custom_info,
             (CustomInfo{{"b", int64_t{2}}}));
 }
@@ -176,22 +179,22 @@ TEST(NodeDevicesJson, NumbersArePlainInt32) {
 
 TEST(NodeDevicesJson, ErrorsNameTheField) {
   EXPECT_EQ(ErrorOf(R"([{"id":"a"},{"devmem":1.0}])"),
-            "node devices[1].devmem: is not a whole number from -2147483648 to 2147483647");
+            "node devices[1].devmem is not a whole number from -2147483648 to 2147483647");
   EXPECT_EQ(ErrorOf(R"([{"index":-1}])"),
-            "node devices[0].index: is not a whole number from 0 to 2147483647");
-  EXPECT_EQ(ErrorOf(R"([{"Health":"true"}])"), "node devices[0].Health: is not a boolean");
-  EXPECT_EQ(ErrorOf(R"([{"id":7}])"), "node devices[0].id: is not a string");
+            "node devices[0].index is not a whole number from 0 to 2147483647");
+  EXPECT_EQ(ErrorOf(R"([{"Health":"true"}])"), "node devices[0].Health is not a boolean");
+  EXPECT_EQ(ErrorOf(R"([{"id":7}])"), "node devices[0].id is not a string");
   EXPECT_EQ(ErrorOf(R"([{"migProfiles":[{"placements":[{"start":0},{"size":"1"}]}]}])"),
-            "node devices[0].migProfiles[0].placements[1].size: is not a whole number from "
+            "node devices[0].migProfiles[0].placements[1].size is not a whole number from "
             "-2147483648 to 2147483647");
-  EXPECT_EQ(ErrorOf(R"([{"custominfo":"x"}])"), "node devices[0].custominfo: is not an object");
-  EXPECT_EQ(ErrorOf("[3]"), "node devices[0]: is not an object");
-  EXPECT_EQ(ErrorOf("{}"), "node devices: is not a list");
+  EXPECT_EQ(ErrorOf(R"([{"custominfo":"x"}])"), "node devices[0].custominfo is not an object");
+  EXPECT_EQ(ErrorOf("[3]"), "node devices[0] is not an object");
+  EXPECT_EQ(ErrorOf("{}"), "node devices is not a list");
 }
 
 TEST(NodeDevicesJson, ANullCardSpoilsTheText) {
-  EXPECT_EQ(ErrorOf("[null]"), "node devices[0]: is null");
-  EXPECT_EQ(ErrorOf(R"([{"id":"a"},null])"), "node devices[1]: is null");
+  EXPECT_EQ(ErrorOf("[null]"), "node devices[0] is null");
+  EXPECT_EQ(ErrorOf(R"([{"id":"a"},null])"), "node devices[1] is null");
 }
 
 TEST(NodeDevicesJson, BrokenTextsAreRejected) {
@@ -286,15 +289,15 @@ TEST(NodeDevicesJson, SurvivesMutatedTexts) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomText random(kSeed);
   int accepted = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const std::string text = random.Mutate(FormatNodeDevicesJson(RandomCards(random)));
     const Result<std::vector<NodeDevice>> cards = ParseNodeDevicesJson(text);
     if (!cards) continue;
     ++accepted;
     ASSERT_EQ(Parsed(FormatNodeDevicesJson(*cards)), *cards) << text;
   }
-  EXPECT_GT(accepted, 1000);
-  EXPECT_LT(accepted, 19000);
+  EXPECT_GT(accepted, 250);
+  EXPECT_LT(accepted, 4750);
 }
 
 TEST(PairScores, AreReadAndWritten) {
@@ -332,7 +335,7 @@ TEST(PairScores, UndecodableTextsAreRejected) {
         R"([{"uuid":"a","score":{"b":9223372036854775808}}])", "[] x"})
     EXPECT_FALSE(ParsePairScores(text)) << text;
   const Result<PairScores> scores = ParsePairScores(R"([{"uuid":"a","score":{"b":1.5}}])");
-  EXPECT_TRUE(scores.error().message.starts_with("pair scores[0].score.b: is not a whole number"))
+  EXPECT_TRUE(scores.error().message.starts_with("pair scores[0].score.b is not a whole number"))
       << scores.error().message;
 }
 
@@ -340,7 +343,7 @@ TEST(PairScores, SurviveMutatedTexts) {
   constexpr uint64_t kSeed = 20260804;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomText random(kSeed);
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     PairScores scores;
     for (size_t cards = random.Below(4); cards > 0; --cards)
       scores[random.Word("abc\"")][random.Word("abc\"")] = random.Int32();

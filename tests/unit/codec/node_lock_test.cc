@@ -91,7 +91,7 @@ TEST(NodeLock, SurvivesMutatedTexts) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomText random(kSeed);
   int accepted = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const std::string value = random.Mutate("2026-08-01T06:00:00Z,ml,train-0");
     const Result<NodeLock> lock = ParseNodeLock(value);
     if (!lock) continue;
@@ -102,8 +102,8 @@ TEST(NodeLock, SurvivesMutatedTexts) {
     ASSERT_TRUE(same) << value;
     ASSERT_EQ(*same, want) << value;
   }
-  EXPECT_GT(accepted, 1000);
-  EXPECT_LT(accepted, 19000);
+  EXPECT_GT(accepted, 250);
+  EXPECT_LT(accepted, 4750);
 }
 
 }  // namespace

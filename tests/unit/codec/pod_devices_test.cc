@@ -134,7 +134,7 @@ TEST(PodDevices, SurviveMutatedTexts) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   RandomText random(kSeed);
   int accepted = 0;
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < 5000; ++i) {
     const std::string text = random.Mutate(FormatPodDevices(RandomContainers(random)));
     Result<ContainerShares> containers = ParsePodDevices(text);
     if (!containers) continue;
@@ -143,8 +143,8 @@ TEST(PodDevices, SurviveMutatedTexts) {
     containers->emplace_back();
     ASSERT_EQ(Parsed(rewritten), *containers) << text;
   }
-  EXPECT_GT(accepted, 1000);
-  EXPECT_LT(accepted, 19000);
+  EXPECT_GT(accepted, 250);
+  EXPECT_LT(accepted, 4750);
 }
 
 // In the rows below A and B are cards, and asks is "01": the second of two
