@@ -18,6 +18,7 @@
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
+#include "cli/vendor_configs.h"
 
 namespace aliquot::cli {
 namespace {
@@ -26,19 +27,6 @@ constexpr auto kStopGrace = std::chrono::seconds(30);
 constexpr auto kEventGrace = std::chrono::seconds(2);
 // Nodes are listed this often while binds wait for a node lock.
 constexpr auto kLockPollInterval = std::chrono::seconds(1);
-
-core::VendorConfig NvidiaVendorConfig(const config::NvidiaConfig& nvidia) {
-  core::VendorConfig vendor;
-  vendor.count_name = nvidia.resource_count_name;
-  vendor.memory_name = nvidia.resource_memory_name;
-  vendor.memory_percentage_name = nvidia.resource_memory_percentage_name;
-  vendor.cores_name = nvidia.resource_core_name;
-  vendor.memory_factor = nvidia.memory_factor;
-  vendor.default_memory = nvidia.default_memory_mib;
-  vendor.default_cores = nvidia.default_cores;
-  vendor.default_count = nvidia.default_gpu_count;
-  return vendor;
-}
 
 scheduler::Options SchedulerOptions(const config::ServeFlags& flags) {
   scheduler::Options options;
@@ -50,8 +38,7 @@ scheduler::Options SchedulerOptions(const config::ServeFlags& flags) {
   options.bind_wait = flags.bind_wait == config::BindWait::kAll     ? scheduler::BindWait::kAll
                       : flags.bind_wait == config::BindWait::kGroup ? scheduler::BindWait::kGroup
                                                                     : scheduler::BindWait::kNone;
-  options.node_lock_timeout =
-      config::NodeLockTimeout(flags, std::getenv("HAMI_NODELOCK_EXPIRE"));
+  options.node_lock_timeout = config::NodeLockTimeout(flags, std::getenv("HAMI_NODELOCK_EXPIRE"));
   options.node_lock_retry_timeout = flags.node_lock_retry_timeout;
   options.reservation_timeout = flags.reservation_timeout;
   options.sync_wait = flags.sync_wait;
@@ -76,8 +63,6 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   };
   warn(!flags.webhook_bind.empty(), "--webhook-bind");
   warn(flags.leader_elect, "--leader-elect");
-  warn(flags.enable_ascend, "--enable-ascend");
-  warn(flags.enable_iluvatar, "--enable-iluvatar");
   warn(flags.legacy_metrics, "--legacy-metrics");
   warn(flags.profiling, "--profiling");
   warn(flags.shadow, "--shadow");
@@ -113,8 +98,8 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
     return kExitFailure;
   }
   const BuildInfo build = GetBuildInfo();
-  log::Info("Starting", {{"version", build.version}, {"server", cluster->server},
-                         {"source", cluster->source}});
+  log::Info("Starting",
+            {{"version", build.version}, {"server", cluster->server}, {"source", cluster->source}});
 
   const std::string name =
       flags.scheduler_name.empty() ? std::string("hami-scheduler") : flags.scheduler_name;
@@ -123,8 +108,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                                             .burst = flags.kube_burst.value_or(0),
                                             .timeout = flags.kube_timeout});
   kube::EventRecorder events(client, name);
-  const core::Registry registry =
-      vendors::MakeRegistry({.nvidia = NvidiaVendorConfig(devices.nvidia)});
+  const core::Registry registry = vendors::MakeRegistry(VendorConfigs(flags, devices));
 
   kube::Reflector<kube::Node>* node_reflector = nullptr;
   const bool poll = flags.cache_mode == config::CacheMode::kPoll;
@@ -145,23 +129,22 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   options.poll = poll;
   options.poll_interval = flags.poll_interval;
   kube::Reflector<kube::Node> nodes(client, scheduler.nodes(), scheduler.node_events(), options);
-  kube::Reflector<kube::ResourceQuota> quotas(client, scheduler.quotas(),
-                                              scheduler.quota_events(), options);
+  kube::Reflector<kube::ResourceQuota> quotas(client, scheduler.quotas(), scheduler.quota_events(),
+                                              options);
   // A finished pod leaves the selection, which is told as its deletion.
-  options.selectors = "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
+  options.selectors =
+      "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
   kube::Reflector<kube::Pod> pods(client, scheduler.pods(), scheduler.pod_events(), options);
   node_reflector = &nodes;
 
-  server::Server server(
-      scheduler,
-      {.bind = flags.http_bind,
-       .live = [&scheduler] { return scheduler.Live(); },
-       .ready = [&scheduler]() -> std::optional<std::string> {
-         std::string missing = scheduler.sync().Missing();
-         if (missing.empty()) return std::nullopt;
-         return missing;
-       },
-       .version_json = VersionJson(build)});
+  server::Server server(scheduler, {.bind = flags.http_bind,
+                                    .live = [&scheduler] { return scheduler.Live(); },
+                                    .ready = [&scheduler]() -> std::optional<std::string> {
+                                      std::string missing = scheduler.sync().Missing();
+                                      if (missing.empty()) return std::nullopt;
+                                      return missing;
+                                    },
+                                    .version_json = VersionJson(build)});
   if (const Result<void> started = server.Start(); !started) {
     log::Error("Could not listen", {{"error", started.error().message}});
     return kExitFailure;

@@ -202,8 +202,9 @@ Binding Labels(StringMap& field) {
 
 constexpr char kCompatibility[] = "Compatibility (accepted, without effect)";
 
+// An empty `type` makes it a switch.
 Flag Ignored(StringMap& ignored, const std::string& name, const std::string& fallback,
-             const std::string& type = "text") {
+             const std::string& type) {
   return {name,
           kCompatibility,
           {type, type.empty() ? "true or false" : "any text",
@@ -218,10 +219,6 @@ Flag Ignored(StringMap& ignored, const std::string& name, const std::string& fal
           ""};
 }
 
-Flag IgnoredSwitch(StringMap& ignored, const std::string& name) {
-  return Ignored(ignored, name, "false", "");
-}
-
 // Every flag of `aliquot serve`, bound to the fields of `f`.
 std::vector<Flag> FlagsOf(ServeFlags& f) {
   constexpr char kServer[] = "Server";
@@ -231,9 +228,11 @@ std::vector<Flag> FlagsOf(ServeFlags& f) {
   constexpr char kLeader[] = "Leader election";
   constexpr char kLogging[] = "Logging";
   const auto ignored = [&f](const char* name, const char* fallback) {
-    return Ignored(f.ignored, name, fallback);
+    return Ignored(f.ignored, name, fallback, "text");
   };
-  const auto ignored_switch = [&f](const char* name) { return IgnoredSwitch(f.ignored, name); };
+  const auto ignored_switch = [&f](const char* name) {
+    return Ignored(f.ignored, name, "false", "");
+  };
   return {
       {"http_bind", kServer, Address(f.http_bind, MayBeEmpty::kNo),
        "where /filter, /bind, /webhook and the probes are served"},

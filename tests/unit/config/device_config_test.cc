@@ -423,6 +423,29 @@ TEST(DeviceConfigYaml, ShowsWhatIsInForce) {
   EXPECT_FALSE(Contains(yaml, "deviceSplitCount")) << yaml;
 }
 
+TEST(DeviceConfig, ReadsEveryFileOfTheConformanceCases) {
+  size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(SourceDir() / "tests/conformance/device-configs")) {
+    const Result<DeviceConfig> config = LoadDeviceConfig(entry.path().string());
+    EXPECT_TRUE(config.ok()) << (config.ok() ? "" : config.error().message);
+    ++files;
+  }
+  EXPECT_GT(files, 0U);
+}
+
+TEST(DeviceConfig, ReadsALooselyWrittenFile) {
+  const Result<DeviceConfig> config =
+      LoadDeviceConfig((SourceDir() / "tests/conformance/device-configs/loose.yaml").string());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_TRUE(config->nvidia.overwrite_env);
+  EXPECT_EQ(config->nvidia.default_cores, 30);
+  EXPECT_EQ(config->nvidia.lib_cuda_log_level, "3");
+  EXPECT_EQ(config->amd.resource_memory_name, "");
+  EXPECT_EQ(config->biren.resource_count_name, "42");
+  EXPECT_EQ(config->warnings.size(), 5U);
+}
+
 TEST(ShippedDeviceConfig, HasEveryVendorAndNothingToWarnOf) {
   const Result<DeviceConfig> config =
       LoadDeviceConfig((SourceDir() / "deploy/device-config.yaml").string());
