@@ -74,7 +74,9 @@ Connection::Next Connection::Advance() {
 }
 
 void Connection::ReadHead() {
-  while (in_.starts_with("\r\n")) in_.erase(0, 2);  // some clients end a body so
+  size_t skipped = 0;  // some clients end a body with an empty line
+  while (std::string_view(in_).substr(skipped).starts_with("\r\n")) skipped += 2;
+  in_.erase(0, skipped);
   if (in_.empty() || in_ == "\r") return;
   if (in_[0] < 'A' || in_[0] > 'z') {
     return Reject({"400 Bad Request", "this is not HTTP (TLS to a plain port?)"});

@@ -41,14 +41,14 @@ Gatekeeper::~Gatekeeper() {
 }
 
 Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& routes) {
-  if (!epoll_ || !wake_) {
-    return Error{ErrorCode::kUnavailable, "listening on " + std::string(address) +
-                                              ": no file descriptors for epoll and eventfd"};
-  }
   Result<ListenSocket> socket = server::Listen(address);
   if (!socket) return socket.error();
   const int port = socket->port;
   const int fd = socket->fd.get();
+  if (!wake_ || !Watch(fd, EPOLLIN, EPOLL_CTL_ADD)) {
+    return Error{ErrorCode::kUnavailable,
+                 "listening on " + std::string(address) + ": no descriptors for epoll and eventfd"};
+  }
   listeners_.emplace(fd, Listener{std::move(socket->fd), routes});
   log::Info("Listened", {{"address", address}, {"port", port}});
   return port;
@@ -56,7 +56,6 @@ Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& route
 
 void Gatekeeper::Start() {
   Watch(wake_.get(), EPOLLIN, EPOLL_CTL_ADD);
-  for (const auto& [fd, listener] : listeners_) Watch(fd, EPOLLIN, EPOLL_CTL_ADD);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -68,7 +67,7 @@ bool Gatekeeper::Stop(Duration grace) {
   stopping_ = true;
   Wake();
   if (thread_.joinable()) thread_.join();
-  return cut_off_ == 0;
+  return !cut_off_;
 }
 
 void Gatekeeper::Loop() {
@@ -138,11 +137,12 @@ void Gatekeeper::WatchListeners(uint32_t events, SteadyTime accept_again) {
 void Gatekeeper::Settle(int fd, Next next) {
   Entry& entry = connections_.at(fd);
   Connection& connection = *entry.connection;
-  // A running request keeps its part until the worker gives the connection back.
+  // A request that runs keeps its part until its worker gives the connection back.
   buffered_bytes_ += connection.buffered_bytes() - entry.buffered_bytes;
   entry.buffered_bytes = connection.buffered_bytes();
   if (buffered_bytes_ > options_.max_buffered_bytes &&
-      entry.buffered_bytes > options_.limits.unrouted_body_bytes && next != Next::kClose) {
+      entry.buffered_bytes > options_.limits.unrouted_body_bytes && next != Next::kWrite &&
+      next != Next::kClose) {
     if (MayWarn()) {
       log::Warn("Refused a request over the limit of all requests together",
                 {{"limitBytes", options_.max_buffered_bytes}});
@@ -210,14 +210,13 @@ bool Gatekeeper::Finished() {
   if (Now() < drain_until_) return false;
   for (auto it = connections_.begin(); it != connections_.end();) {
     if (it->second.running) {
-      ++cut_off_;
+      cut_off_ = true;
       ::shutdown(it->first, SHUT_RDWR);
       ++it;
     } else {
       it = connections_.erase(it);
     }
   }
-  if (cut_off_ > 0) log::Warn("Stopped before all requests were answered", {{"open", cut_off_}});
   return true;
 }
 
@@ -257,11 +256,9 @@ void Gatekeeper::Serve(Connection& connection) {
   WorkerPool& pool = connection.pool();
   Next next = Next::kRun;
   while (next == Next::kRun && &connection.pool() == &pool) {
-    Incoming request = connection.TakeRequest();
-    const bool last = !request.head.keep_alive || stopping_;
-    connection.Answer(Respond(
-                          std::move(request), [fd] { return PeerClosed(fd); }, last),
-                      last);
+    Outgoing answer = Respond(
+        connection.TakeRequest(), [fd] { return PeerClosed(fd); }, stopping_);
+    connection.Answer(std::move(answer.bytes), answer.last);
     next = connection.Advance();
     if (pool.Crowded()) break;
     const SteadyTime until =

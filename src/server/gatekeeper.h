@@ -33,7 +33,7 @@ class Gatekeeper {
   struct Options {
     Connection::Limits limits;
     size_t max_connections = 4096;
-    size_t max_buffered_bytes = 512 << 20;  // of all requests that are here in part or wait
+    size_t max_buffered_bytes = 512 << 20;  // of all requests that arrive, wait or run
     Duration linger = std::chrono::milliseconds(2);
   };
 
@@ -102,7 +102,7 @@ class Gatekeeper {
   SteadyTime warned_{};
   bool draining_ = false;
   SteadyTime drain_until_{};
-  size_t cut_off_ = 0;
+  bool cut_off_ = false;
 
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "aliquot/base/log.h"
-#include "server/http.h"
+#include <httplib.h>
 
 namespace aliquot::server {
 namespace {
@@ -55,7 +55,7 @@ void AnswerWithoutRoute(const Match& match, httplib::Response& response) {
 }
 
 // Reads the request line and writes answers. Its hooks carry no context, so
-// there is one of these per thread.
+// there is one of these per thread, for one request at a time.
 class Responder final : public httplib::Server {
  public:
   Responder() {
@@ -63,19 +63,22 @@ class Responder final : public httplib::Server {
       Handle(http, response);
       return HandlerResponse::Handled;
     });
-    // Its claims about timeouts and counts are not ours.
-    set_post_routing_handler([](const httplib::Request&, httplib::Response& response) {
-      response.headers.erase("Keep-Alive");
+    set_post_routing_handler([this](const httplib::Request&, httplib::Response& response) {
+      response.headers.erase("Keep-Alive");  // its timeouts and counts are not ours
+      last_ = !request_->head.keep_alive || *stopping_;
+      if (last_) response.set_header("Connection", "close");
     });
   }
 
-  std::string Respond(Incoming& request, std::function<bool()>& caller_gone, bool last) {
+  Outgoing Respond(Incoming& request, std::function<bool()>& caller_gone,
+                   const std::atomic<bool>& stopping) {
     request_ = &request;
     caller_gone_ = &caller_gone;
+    stopping_ = &stopping;
     MemoryStream stream(request.head);
-    bool closed = false;
-    process_request(stream, last, closed, nullptr);
-    return stream.TakeAnswer();
+    bool unused = false;
+    process_request(stream, false, unused, nullptr);
+    return {stream.TakeAnswer(), last_};
   }
 
  private:
@@ -95,13 +98,16 @@ class Responder final : public httplib::Server {
 
   Incoming* request_ = nullptr;
   std::function<bool()>* caller_gone_ = nullptr;
+  const std::atomic<bool>* stopping_ = nullptr;
+  bool last_ = false;
 };
 
 }  // namespace
 
-std::string Respond(Incoming request, std::function<bool()> caller_gone, bool last) {
+Outgoing Respond(Incoming request, std::function<bool()> caller_gone,
+                 const std::atomic<bool>& stopping) {
   thread_local Responder responder;
-  return responder.Respond(request, caller_gone, last);
+  return responder.Respond(request, caller_gone, stopping);
 }
 
 }  // namespace aliquot::server

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aliquot/base/clock.h"
-#include "server/http.h"
+#include <httplib.h>
 #include "server/worker_pool.h"
 
 namespace aliquot::server {

@@ -78,7 +78,8 @@ struct Server::Impl {
                                .request_timeout = options.request_timeout,
                                .idle_timeout = options.idle_timeout,
                                .write_timeout = options.write_timeout},
-                    .max_connections = options.max_connections}),
+                    .max_connections = options.max_connections,
+                    .max_buffered_bytes = options.max_buffered_bytes}),
         filters({.name = "filter", .max_threads = options.filter_threads}),
         binds({.name = "bind", .max_threads = options.bind_threads}),
         probes({.name = "probe", .max_threads = options.probe_threads}) {}
@@ -129,6 +130,10 @@ Result<void> Server::Start() {
 
 int Server::port() const { return impl_->port; }
 
-bool Server::Stop(Duration grace) { return impl_->gatekeeper.Stop(grace); }
+bool Server::Stop(Duration grace) {
+  const bool finished = impl_->gatekeeper.Stop(grace);
+  if (!finished) log::Warn("Stopped before all requests were answered");
+  return finished;
+}
 
 }  // namespace aliquot::server

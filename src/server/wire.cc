@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -122,26 +123,26 @@ Problem ForEachElement(ondemand::value value, std::string_view where, Visit visi
 
 // What FilterRequest::storage holds.
 struct FilterStorage {
-  std::string body;   // the nodes' JSON
-  std::string names;  // one after the other, without their escapes
+  std::string body;
+  std::deque<std::string> unescaped;  // names that differ from how the body has them
 };
 
 Problem ReadNodeNames(Value value, FilterStorage& storage, FilterRequest& request) {
   request.node_names.clear();
   if (!value) return std::nullopt;
-  storage.names.clear();
-  storage.names.reserve(storage.body.size());  // views point into it: it must not move
-  return ForEachElement(
-      *value, "NodeNames", [&](ondemand::value one, const auto& where) -> Problem {
-        std::string_view name;
-        if (const auto code = one.get_string().get(name)) {
-          return Unreadable(where(), "a string", one, code);
-        }
-        storage.names += name;
-        request.node_names.push_back(
-            std::string_view(storage.names).substr(storage.names.size() - name.size()));
-        return std::nullopt;
-      });
+  request.node_names.reserve(storage.body.size() / 16);  // growing costs half of the reading
+  return ForEachElement(*value, "NodeNames",
+                        [&](ondemand::value one, const auto& where) -> Problem {
+                          const std::string_view token = one.raw_json_token();  // from its quote
+                          std::string_view name;
+                          if (const auto code = one.get_string().get(name)) {
+                            return Unreadable(where(), "a string", one, code);
+                          }
+                          std::string_view kept = token.substr(1, name.size());
+                          if (kept != name) kept = storage.unescaped.emplace_back(name);
+                          request.node_names.push_back(kept);
+                          return std::nullopt;
+                        });
 }
 
 Problem ReadNodes(Value value, FilterRequest& request) {

@@ -43,6 +43,8 @@ class Server {
     size_t body_bytes = 1 << 20;  // of the other routes
 
     size_t max_connections = 4096;
+    // Of all requests that arrive, wait or run; above it, long bodies get a 503.
+    size_t max_buffered_bytes = 512 << 20;
     Duration head_timeout = std::chrono::seconds(15);     // from the first byte of a request
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s

@@ -1,6 +1,7 @@
 #include "aliquot/server/server.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -268,10 +269,9 @@ TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
 TEST_F(ServerTest, ReadsRequestsThatComeByteByByte) {
   Start();
   Client client = Connect();
-  for (char c : Post("/filter", FilterBody(2), "Expect: 100-continue\r\n")) {
+  for (char c : Post("/filter", FilterBody(2))) {
     ASSERT_TRUE(client.Send(std::string_view(&c, 1)));
   }
-  EXPECT_EQ(client.Read().value_or(HttpAnswer{}).status, 100);
   EXPECT_EQ(client.Read().value_or(HttpAnswer{}).body, kFiltered);
 }
 
@@ -312,6 +312,26 @@ TEST_F(ServerTest, TakesSixtyFourMebibytesForAFilter) {
   const std::string body = FilterBody(10) + std::string((64 << 20) - FilterBody(10).size(), ' ');
   EXPECT_EQ(Ask(Post("/filter", body)).body, kFiltered);
   EXPECT_EQ(Ask(Post("/filter", body + " ")).status, 413);
+}
+
+TEST_F(ServerTest, BoundsTheMemoryOfAllRequestsTogether) {
+  options_.max_buffered_bytes = 10 << 20;
+  Start();
+  const std::string part = "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n" +
+                           std::string(3 << 20, ' ');
+  std::vector<Client> senders;
+  for (int i = 0; i < 8; ++i) {
+    senders.push_back(Connect());
+    ASSERT_TRUE(senders.back().Send(part)) << i;
+  }
+  pollfd refused[8];
+  for (size_t i = 0; i < 8; ++i) refused[i] = {senders[i].fd(), POLLIN, 0};
+  ASSERT_GT(::poll(refused, 8, 30'000), 0);
+  for (size_t i = 0; i < 8; ++i) {
+    if (refused[i].revents == 0) continue;
+    EXPECT_EQ(senders[i].Read().value_or(HttpAnswer{}).status, 503);
+  }
+  EXPECT_EQ(Ask(Post("/filter", FilterBody(5'000))).body, kFiltered);
 }
 
 TEST_F(ServerTest, RefusesRequestsItCannotFrame) {
@@ -404,13 +424,13 @@ TEST_F(ServerTest, SlowSendersDoNotDelayOthers) {
 TEST_F(ServerTest, SlowReadersDoNotDelayOthers) {
   options_.write_timeout = milliseconds(100);
   options_.idle_timeout = milliseconds(500);
-  extender_.on_bind = [](const auto&, const auto&) {
-    return BindAnswer{std::string(20 << 20, 'x')};
+  extender_.on_bind = [](const BindRequest& request, const auto&) {
+    return BindAnswer{std::string(request.pod_name == "slow" ? 20 << 20 : 0, 'x')};
   };
   options_.bind_threads = 1;
   Start();
   Client slow = Connect();
-  ASSERT_TRUE(slow.Send(Post("/bind", kBind)));
+  ASSERT_TRUE(slow.Send(Post("/bind", R"({"PodName":"slow"})")));
   Client next = Connect();
   EXPECT_EQ(next.Ask(Post("/bind", kBind)).value_or(HttpAnswer{}).status, 200);
   // By the time that a connection which came later is closed for idleness, the
@@ -572,21 +592,20 @@ TEST_F(ServerTest, RefusesConnectionsOverTheLimit) {
 
 TEST_F(ServerTest, GoesOnWhenFileDescriptorsRunOut) {
   Start();
-  ASSERT_EQ(Ask(Get("/healthz")).status, 200);
-  rlimit before{};
-  ::getrlimit(RLIMIT_NOFILE, &before);
   Client client = Connect();
   ASSERT_TRUE(client.Ask(Get("/healthz")));
-  {
-    // The next descriptor is the client's, and the server gets none.
-    Client starved = Client(server_->port());
-    rlimit low = before;
-    low.rlim_cur = static_cast<rlim_t>(starved.fd());
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
-    EXPECT_EQ(client.Ask(Get("/healthz")).value_or(HttpAnswer{}).status, 200);
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
-    EXPECT_EQ(starved.Ask(Get("/healthz")).value_or(HttpAnswer{}).status, 200);
-  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(client.fd());
+  ::close(next);
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(next + 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  Client starved = Connect();  // has the last descriptor: none is left to accept it with
+  EXPECT_EQ(starved.fd(), next);
+  EXPECT_EQ(client.Ask(Get("/healthz")).value_or(HttpAnswer{}).status, 200);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(starved.Ask(Get("/healthz")).value_or(HttpAnswer{}).status, 200);
 }
 
 TEST_F(ServerTest, ListensOnEveryKindOfAddress) {
