@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/strings.h"
@@ -220,10 +219,6 @@ Result<T> Written(Result<T> parsed) {
   return parsed;
 }
 
-std::string Dump(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 Request Write(std::string method, std::string target, std::string body, std::string type) {
   Request request;
   request.method = std::move(method);
@@ -274,16 +269,9 @@ Result<Node> Client::PatchNode(std::string_view name, const std::string& merge_p
 }
 
 Result<void> Client::Bind(const Binding& binding, const CallOptions& call) {
-  nlohmann::json meta = {{"name", binding.pod.name}, {"namespace", binding.pod.ns}};
-  if (!binding.pod.uid.empty()) meta["uid"] = binding.pod.uid;
-  if (!binding.annotations.empty()) meta["annotations"] = binding.annotations;
-  const nlohmann::json target = {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", binding.node}};
-  const std::string body = Dump({{"apiVersion", "v1"},
-                                 {"kind", "Binding"},
-                                 {"metadata", std::move(meta)},
-                                 {"target", target}});
   Result<std::string> answer = impl_->Call(
-      Write("POST", PodPath(binding.pod.ns, binding.pod.name) + "/binding", body, kJson), call);
+      Write("POST", PodPath(binding.pod.ns, binding.pod.name) + "/binding", binding.ToJson(), kJson),
+      call);
   if (!answer) return answer.error();
   return {};
 }

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "aliquot/base/log.h"
+#include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
 #include "aliquot/core/policy.h"
 #include "aliquot/core/request.h"
@@ -85,7 +86,7 @@ class BindService::Attempt {
   Outcome SendBinding();
   void Finish(const Outcome& outcome);
 
-  // "team-a/train-0"
+  // "pod team-a/train-0"
   std::string Pod() const { return "pod " + Display(ref_); }
   Outcome PodGone() const {
     return {.end = Outcome::kFinal, .text = "pod \"" + ref_.name + "\" not found", .silent = true};
@@ -200,7 +201,8 @@ Step BindService::Attempt::FindReservation() {
 
   held = s_.ledger_.Find(ref_.uid);
   if (!held) return {};  // TakeLock says it
-  annotations_ = AssignmentAnnotations(held->allocation, node_, s_.clock_.Now(), s_.registry_);
+  annotations_ =
+      AssignmentAnnotations(*pod_, held->allocation, node_, s_.clock_.Now(), s_.registry_);
   const std::vector<std::string> stale =
       StaleKeys(pod_->meta.annotations, annotations_, s_.registry_);
   return stale.empty() ? Step() : Patch({}, stale);
@@ -227,8 +229,8 @@ Step BindService::Attempt::Reserve() {
       return Outcome{Outcome::kFinal,
                      node_ + ": " + decided.decision.refused.front().refusal.ToString()};
     if (s_.options_.assignment_write == AssignmentWrite::kFilter) {
-      const StringMap annotations =
-          AssignmentAnnotations(decided.decision.allocation, node_, s_.clock_.Now(), s_.registry_);
+      const StringMap annotations = AssignmentAnnotations(*pod_, decided.decision.allocation, node_,
+                                                          s_.clock_.Now(), s_.registry_);
       // Not written: the reservation ends here, and the next attempt looks anew.
       if (Step end =
               Patch(annotations, StaleKeys(pod_->meta.annotations, annotations, s_.registry_)))
@@ -274,7 +276,9 @@ Step BindService::Attempt::TakeLock() {
 }
 
 Outcome BindService::Attempt::SendBinding() {
-  kube::Binding binding{ref_, node_, std::move(annotations_)};
+  kube::Binding binding{ref_, node_, std::move(annotations_), {}};
+  if (binding.annotations.contains(kAssignedNodeKey) && IsLabelValue(node_))
+    binding.labels.emplace(kAssignedNodeKey, node_);
   binding.annotations.insert_or_assign(std::string(kBindPhaseKey), kBindPhaseAllocating);
   binding.annotations.insert_or_assign(std::string(kBindTimeKey),
                                        FormatUnixSeconds(s_.clock_.Now()));
@@ -319,7 +323,7 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
   log::Warn("Could not bind pod", {{"pod", Display(ref_)},
                                    {"node", node_},
                                    {"error", outcome.text},
-                                   {"reservationKept", outcome.end == Outcome::kRetry},
+                                   {"final", outcome.end == Outcome::kFinal},
                                    {"elapsedMs", elapsed}});
 }
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "aliquot/base/log.h"
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
@@ -279,15 +278,15 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
     }
     if (node != nullptr) {
       const Result<Sight> sight = Look(self, *node, pod, deadline);
-      const bool wait = sight && sight->state == Sight::kHeld;
       const bool take = sight && sight->state == Sight::kFree;
-      if (!live && !take && !(wait && may_wait)) {
+      const bool wait = sight && sight->state == Sight::kHeld && may_wait;
+      if (!live && !take && !wait) {
         node = nullptr;
         continue;
       }
       if (!sight) return sight.error();
-      if (wait) return Attempted(sight->look_again);
-      if (!take) return Attempted();
+      if (sight->state == Sight::kHeld) return Attempted(sight->look_again);
+      if (sight->state == Sight::kOurs) return Attempted();
 
       // Never older than the pod: a lock that is would be an earlier pod's.
       const WallTime now = std::max(clock_.Now(), pod.meta.created.value_or(WallTime::min()));

@@ -305,6 +305,9 @@ class FakeApi : public kube::Api {
           for (const auto& [key, value] : binding.annotations) {
             pod.meta.annotations.insert_or_assign(key, value);
           }
+          for (const auto& [key, value] : binding.labels) {
+            pod.meta.labels.insert_or_assign(key, value);
+          }
           return {};
         });
     if (!bound) return bound.error();

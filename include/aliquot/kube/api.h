@@ -29,12 +29,17 @@ struct CallOptions {
   SteadyTime deadline = SteadyTime::max();
 };
 
-// A pod to bind: POST pods/<name>/binding. The annotations land on the pod in
-// the same transaction. ref.uid is a precondition.
+// A pod to bind: POST pods/<name>/binding. The annotations, and on recent API
+// servers the labels, land on the pod in the same transaction. pod.uid is a
+// precondition.
 struct Binding {
   ObjectRef pod;
   std::string node;
   StringMap annotations = {};
+  StringMap labels = {};
+
+  // As a core/v1 Binding.
+  std::string ToJson() const;
 };
 
 // Errors are typed by base's ErrorCode:
