@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/cluster_command.h"
 #include "cli/command.h"
 #include "cli/config_command.h"
 #include "cli/serve.h"
@@ -13,7 +14,8 @@ namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  const std::vector<Command> commands{ServeCommand(Serve), ConfigCommand(), VersionCommand()};
+  const std::vector<Command> commands{ServeCommand(Serve), ClusterCommand(), ConfigCommand(),
+                                      VersionCommand()};
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }
 
