@@ -166,6 +166,7 @@ class ControlPlane:
         self.api = Api(self.port)
 
     def __enter__(self):
+        self.control("down")    # of a run that was killed
         try:
             self.control("up", "--port", str(self.port), *self.options)
         except BaseException:
@@ -303,7 +304,7 @@ def make_pod(name, *limits, annotations=None, **spec):
 
 
 def random_pod(name, rng):
-    """A pod of a random shape, small enough that 10 of them always fit on a node of 4 cards."""
+    """A pod of a random shape, so small that ten for each node of 4 cards find room under any policy."""
     def container():
         wanted = {"gpu": rng.choice([1, 1, 1, 2])}
         if rng.random() < 0.25:
