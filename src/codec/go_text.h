@@ -31,4 +31,7 @@ std::string GoQuote(std::string_view text);
 // Each byte that is not part of a UTF-8 sequence becomes U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);
 
+// As a JSON string; bytes that are not UTF-8 become U+FFFD.
+std::string JsonQuote(std::string_view text);
+
 }  // namespace aliquot::codec

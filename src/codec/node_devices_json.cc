@@ -6,55 +6,13 @@
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/node_devices.h"
 #include "codec/go_text.h"
+#include "codec/json_read.h"
 
 namespace aliquot::codec {
 namespace {
 
+using codec::Read;
 using simdjson::dom::element;
-
-// Why a value cannot be taken, led by its path: "[2].devmem is not ...".
-// Empty: it was taken.
-using Problem = std::string;
-
-// One Read for each type that occurs. Null gives the zero value.
-
-Problem Read(element json, std::string& out) {
-  std::string_view text;
-  if (!json.is_null() && json.get(text) != simdjson::SUCCESS) return " is not a string";
-  out = text;
-  return {};
-}
-
-Problem Read(element json, bool& out) {
-  out = false;
-  if (!json.is_null() && json.get(out) != simdjson::SUCCESS) return " is not a boolean";
-  return {};
-}
-
-Problem ReadInteger(element json, int64_t min, int64_t max, int64_t& out) {
-  out = 0;
-  if (json.is_null()) return {};
-  if (json.get(out) != simdjson::SUCCESS || out < min || out > max)
-    return " is not a whole number from " + std::to_string(min) + " to " + std::to_string(max);
-  return {};
-}
-
-Problem Read(element json, int64_t& out) {
-  return ReadInteger(json, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(),
-                     out);
-}
-
-// Hands each member to `read_member(key, value)`.
-template <typename ReadMember>
-Problem ReadObject(element json, const ReadMember& read_member) {
-  if (json.is_null()) return {};
-  simdjson::dom::object object;
-  if (json.get(object) != simdjson::SUCCESS) return " is not an object";
-  for (const auto [key, value] : object)
-    if (Problem problem = read_member(key, value); !problem.empty())
-      return "." + std::string(key) + problem;
-  return {};
-}
 
 template <typename T>
 Problem Read(element json, std::vector<T>& out);
@@ -144,48 +102,15 @@ Problem Read(element json, PairScoreEntry& out) {
 template <typename T>
 Problem Read(element json, std::vector<T>& out) {
   out.clear();
-  if (json.is_null()) return {};
-  simdjson::dom::array array;
-  if (json.get(array) != simdjson::SUCCESS) return " is not a list";
-  for (const element item : array)
-    if (Problem problem = Read(item, out.emplace_back()); !problem.empty())
-      return "[" + std::to_string(out.size() - 1) + "]" + problem;
-  return {};
+  return ReadList(json, [&](element item, size_t) { return Read(item, out.emplace_back()); });
 }
 
-// `what` names the text in error messages.
 template <typename T>
 Result<std::vector<T>> ParseList(std::string_view what, std::string_view text) {
-  thread_local simdjson::dom::parser parser;
-  std::string repaired;
-  if (!simdjson::validate_utf8(text)) text = repaired = ReplaceInvalidUtf8(text);
-  element json;
-  if (const auto error = parser.parse(text.data(), text.size()).get(json);
-      error != simdjson::SUCCESS)
-    return InvalidError(std::string(what) + " is not JSON: " + simdjson::error_message(error));
   std::vector<T> out;
-  if (const Problem problem = Read(json, out); !problem.empty())
-    return InvalidError(std::string(what) + problem);
+  const Result<void> read = ReadJson(what, text, [&](element json) { return Read(json, out); });
+  if (!read) return read.error();
   return out;
-}
-
-std::string JsonQuote(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 // To the object, or list, that `out` ends in.

@@ -9,8 +9,9 @@ namespace {
 // The arithmetic for one card, fed with its shares in container order.
 class CardPeak {
  public:
-  void Add(size_t container, ContainerKind kind, int64_t memory, int64_t cores) {
-    const DeviceUse share{1, std::max<int64_t>(memory, 0), std::max<int64_t>(cores, 0)};
+  void Add(size_t container, ContainerKind kind, const auto& taken) {
+    const DeviceUse share{taken.slots, std::max<int64_t>(taken.memory, 0),
+                          std::max<int64_t>(taken.cores, 0)};
     if (kind == ContainerKind::kSidecar) {
       sidecars_ = sidecars_ + share;
     } else if (kind == ContainerKind::kApp) {
@@ -47,8 +48,7 @@ std::vector<DeviceUse> CollapsePlaced(std::span<const Placed> placed,
                                       bool init_done) {
   std::vector<CardPeak> peaks(devices);
   for (const Placed& share : placed)
-    peaks[share.device].Add(share.container, KindOf(kinds, share.container), share.memory,
-                            share.cores);
+    peaks[share.device].Add(share.container, KindOf(kinds, share.container), share);
   std::vector<DeviceUse> totals;
   totals.reserve(devices);
   for (const CardPeak& peak : peaks) totals.push_back(peak.Total(init_done));
@@ -62,12 +62,12 @@ std::vector<Charge> Collapse(const Allocation& allocation, std::span<const Conta
     std::map<std::string_view, CardPeak> peaks;
     for (size_t i = 0; i < of_vendor.containers.size(); ++i)
       for (const Share& share : of_vendor.containers[i])
-        peaks[share.device_id].Add(i, KindOf(kinds, i), share.memory, share.cores);
+        peaks[share.device_id].Add(i, KindOf(kinds, i), share);
     for (const auto& [id, peak] : peaks) {
       const DeviceUse total = peak.Total(init_done);
       // A card that only finished init containers used is free again.
       if (total != DeviceUse{})
-        charges.push_back({of_vendor.vendor, std::string(id), total});
+        charges.push_back({of_vendor.vendor, std::string(id), total, std::nullopt});
     }
   }
   return charges;

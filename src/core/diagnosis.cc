@@ -23,7 +23,8 @@ std::string Named(const ScoredNode& scored, std::span<const CandidateNode> nodes
 
 // The first names, and how many more there are.
 std::string NameSome(std::vector<std::string> names, size_t total) {
-  if (total > names.size()) names.push_back("... " + std::to_string(total - names.size()) + " more");
+  if (total > names.size())
+    names.push_back("... " + std::to_string(total - names.size()) + " more");
   return Join(names, ",");
 }
 
@@ -51,10 +52,10 @@ std::string DescribeRefusals(const Decision& decision, std::span<const Candidate
     const size_t told = std::min(kNamesTold, names.size());
     std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told),
                       names.end());
-    parts.push_back(std::to_string(names.size()) + " nodes " + word + "(" +
-                    NameSome({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told)},
-                             names.size()) +
-                    ")");
+    parts.push_back(
+        std::to_string(names.size()) + " nodes " + word + "(" +
+        NameSome({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told)}, names.size()) +
+        ")");
   }
   return NoNode(nodes.size()) + (parts.empty() ? "" : ": ") + Join(parts, "; ");
 }

@@ -9,19 +9,22 @@ namespace {
 
 constexpr int64_t kWholeCardCores = 100;
 
-// What a request takes of one card: memory as asked or by percentage (rounded
-// down), cores up to the whole card.
-void SizeShare(const ContainerRequest& request, const Device& card, Candidate& candidate) {
-  candidate.cores = std::min(request.cores, kWholeCardCores);
-  candidate.memory = request.memory;
-  if (request.memory <= 0 && request.memory_percent != kNoPercent)
-    candidate.memory = card.memory * request.memory_percent / 100;
+Placed PlacedAt(size_t container, const Pick& pick) {
+  return {container, pick.device, pick.memory, pick.cores, pick.slots, pick.profile, pick.place};
 }
 
 int Compare(float a, float b) { return a < b ? -1 : a > b ? 1 : 0; }
 int Compare(int64_t a, int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
 }  // namespace
+
+void TakeAsAsked(Candidate& candidate) {
+  const ContainerRequest& request = candidate.request;
+  candidate.take.cores = std::min(request.cores, kWholeCardCores);
+  candidate.take.memory = request.memory;
+  if (request.memory <= 0 && request.memory_percent != kNoPercent)
+    candidate.take.memory = candidate.card.memory * request.memory_percent / 100;
+}
 
 float DeviceScore(const Device& card, const DeviceUse& use, const ContainerDemand& demand,
                   const ScoringWeights& weights) {
@@ -31,10 +34,9 @@ float DeviceScore(const Device& card, const DeviceUse& use, const ContainerDeman
     for (const ContainerRequest& request : demand.requests) {
       if (request.vendor != card.vendor) continue;
       const bool by_percent = request.memory == 0 && request.memory_percent != kNoPercent;
-      taken = taken + DeviceUse{1,
-                                by_percent ? card.memory * request.memory_percent / 100
-                                           : request.memory,
-                                request.cores};
+      taken = taken +
+              DeviceUse{1, by_percent ? card.memory * request.memory_percent / 100 : request.memory,
+                        request.cores};
     }
   }
   const auto term = [](int64_t weight, int64_t part, int64_t whole) {
@@ -49,6 +51,8 @@ Fitter::Fitter(const PodRequest& pod, std::span<const QuotaRoom> quota,
                const SchedulePolicy& policy, const Registry& registry)
     : pod_(pod), quota_(quota), policy_(policy), registry_(registry) {
   for (const ContainerDemand& demand : pod.containers) kinds_.push_back(demand.kind);
+  for (const Vendor& vendor : registry.vendors())
+    if (vendor.spec().score_node != nullptr && pod.Asks(vendor.id())) scorers_.push_back(&vendor);
 }
 
 std::optional<Refusal> Fitter::Fit(const NodeUsage& node) {
@@ -83,8 +87,8 @@ std::optional<Refusal> Fitter::FitContainer(size_t container) {
     OrderCards(scores_);
     if (std::optional<Refusal> refusal = FitRequestGuarded(container, request)) return refusal;
     for (const Pick& pick : walk_.picks) {
-      use_[pick.device] = use_[pick.device] + DeviceUse{1, pick.memory, pick.cores};
-      placed_.push_back({container, pick.device, pick.memory, pick.cores});
+      use_[pick.device] = use_[pick.device] + DeviceUse{pick.slots, pick.memory, pick.cores};
+      placed_.push_back(PlacedAt(container, pick));
     }
   }
   return std::nullopt;
@@ -146,90 +150,122 @@ std::optional<Refusal> Fitter::FitRequest(size_t container, const ContainerReque
   const Vendor& vendor = registry_[request.vendor];
   const VendorSpec& spec = vendor.spec();
   handed_.clear();
-  for (const uint32_t position : order_)
-    if (cards[position].vendor == request.vendor && cards[position].requestable)
-      handed_.push_back(position);
+  bool bounded = true;  // a card gives one share at most
+  for (const uint32_t position : order_) {
+    const Device& card = cards[position];
+    if (card.vendor != request.vendor || !card.requestable) continue;
+    handed_.push_back(position);
+    if (spec.gives_several != nullptr && spec.gives_several(pod_, vendor, card)) bounded = false;
+  }
   const auto want = static_cast<size_t>(request.count);
-  if (want > handed_.size()) return Refusal::Bare(Reason::kNodeInsufficientDevice);
-  ReasonCounts unreadable;
+  if (handed_.empty() || (bounded && want > handed_.size()))
+    return Refusal::Bare(Reason::kNodeInsufficientDevice);
+  ReasonCounts counts;
   if (node_->unreadable(request.vendor)) {
-    unreadable.Set(Reason::kCardAllocationUnreadable, static_cast<uint32_t>(handed_.size()));
-    return Refusal::Counted(unreadable, handed_.size());
+    counts.Set(Reason::kCardAllocationUnreadable, static_cast<uint32_t>(handed_.size()));
+    return Refusal::Counted(counts, handed_.size());
   }
 
   container_ = container;
-  walk_ = {};
-  walk_.collects_all = spec.selects != nullptr && spec.selects(pod_, policy_);
+  Attempt attempt{
+      {registry_, vendor, pod_, policy_, *node_, placed_}, request, container, use_, handed_};
   if (!quota_.empty() && (quota_[request.vendor].memory || quota_[request.vendor].cores)) {
-    walk_.quota_allows = &Fitter::QuotaAllows;
-    walk_.quota_context = this;
+    quota_vendor_ = request.vendor;
+    attempt.quota_allows = &Fitter::WithinQuota;
+    attempt.quota_context = this;
   }
+  if (spec.check_node != nullptr && !spec.check_node(attempt, counts))
+    return Refusal::Counted(counts, handed_.size());
+
+  walk_ = {};
+  walk_.collects_all = spec.selects != nullptr && spec.selects(attempt);
   // From the end of the list: that is where the policy's first choice stands.
-  for (auto at = handed_.rbegin(); at != handed_.rend(); ++at) {
-    Candidate candidate{vendor,      pod_, request, policy_, cards[*at],
-                        use_[*at],   0,    0,       walk_};
-    SizeShare(request, candidate.card, candidate);
-    Reason reason = Reason::kNone;
-    for (const Gate gate : spec.gates) {
-      reason = gate(candidate);
-      if (reason != Reason::kNone) break;
+  for (auto at = handed_.rbegin(); at != handed_.rend(); ++at)
+    while (PickCard(attempt, *at)) {
+      if (!walk_.collects_all && walk_.picks.size() == want) return std::nullopt;
+      if (bounded || !spec.gives_several(pod_, vendor, cards[*at])) break;
     }
-    if (reason != Reason::kNone) {
-      walk_.counts.Add(reason);
-      continue;
-    }
-    walk_.picks.push_back({*at, candidate.memory, candidate.cores});
-    if (!walk_.collects_all && walk_.picks.size() == want) return std::nullopt;
+  if (walk_.collects_all && walk_.picks.size() >= want && spec.select(attempt, walk_.picks)) {
+    // Each of them was within the quota beside the cheapest others, not beside these.
+    if (attempt.WithinQuota(walk_.picks)) return std::nullopt;
+    walk_.counts.Add(Reason::kResourceQuotaNotFit, static_cast<uint32_t>(want));
+    return Refusal::Counted(walk_.counts, handed_.size());
   }
-  if (walk_.collects_all && walk_.picks.size() >= want &&
-      spec.select(pod_, request, cards, walk_.picks))
-    return std::nullopt;
   if (!walk_.picks.empty())
     walk_.counts.Set(Reason::kAllocatedCardsInsufficientRequest,
                      static_cast<uint32_t>(walk_.picks.size()));
+  if (spec.explain != nullptr) spec.explain(attempt, walk_.picks, walk_.counts);
   return Refusal::Counted(walk_.counts, handed_.size());
 }
 
-// The pod as it would be with the candidate: what it got so far, the picks of
-// this container, and the candidate, with init containers and sidecars where
-// they belong.
-bool Fitter::QuotaAllows(const void* self, const Candidate& candidate) {
+// Adds the card to the picks, or its reason to the counts.
+bool Fitter::PickCard(const Attempt& attempt, uint32_t position) {
+  const VendorSpec& spec = attempt.vendor.spec();
+  Candidate candidate{attempt,         attempt.vendor, pod_,
+                      attempt.request, policy_,        attempt.cards()[position],
+                      use_[position],  walk_,          {position}};
+  if (spec.size_share == nullptr)
+    TakeAsAsked(candidate);
+  else
+    spec.size_share(candidate);
+  for (const Gate gate : spec.gates)
+    if (const Reason reason = gate(candidate); reason != Reason::kNone) {
+      walk_.counts.Add(reason);
+      return false;
+    }
+  walk_.picks.push_back(candidate.take);
+  return true;
+}
+
+// The pod as it would be with these picks for the container at hand: with what
+// it got so far, and init containers and sidecars where they belong.
+bool Fitter::WithinQuota(const void* self, std::span<const Pick> picks) {
   const auto& fitter = *static_cast<const Fitter*>(self);
   const std::span<const Device> cards = fitter.node_->devices();
-  std::vector<Pick> picks = candidate.walk.picks;
-  if (candidate.walk.collects_all) {
-    // Of all the acceptable cards only request.count are used: the cheapest others.
-    const size_t others = static_cast<size_t>(candidate.request.count) - 1;
-    std::stable_sort(picks.begin(), picks.end(),
-                     [](const Pick& a, const Pick& b) { return a.memory < b.memory; });
-    if (picks.size() > others) picks.resize(others);
-  }
+  const VendorId vendor = fitter.quota_vendor_;
+  const auto quota_cores = fitter.registry_[vendor].spec().quota_cores;
   std::vector<Placed> placed = fitter.placed_;
-  for (const Pick& pick : picks)
-    placed.push_back({fitter.container_, pick.device, pick.memory, pick.cores});
-  placed.push_back({fitter.container_, static_cast<size_t>(&candidate.card - cards.data()),
-                    candidate.memory, candidate.cores});
+  for (const Pick& pick : picks) placed.push_back(PlacedAt(fitter.container_, pick));
   DeviceUse total;
-  const std::vector<DeviceUse> uses = CollapsePlaced(placed, fitter.kinds_, cards.size());
-  for (size_t i = 0; i < uses.size(); ++i)
-    if (cards[i].vendor == candidate.request.vendor) total = total + uses[i];
-  const QuotaRoom& room = fitter.quota_[candidate.request.vendor];
+  std::vector<DeviceUse> uses = CollapsePlaced(placed, fitter.kinds_, cards.size());
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (cards[i].vendor != vendor) continue;
+    if (quota_cores != nullptr) uses[i].cores = quota_cores(cards[i], uses[i].cores);
+    total = total + uses[i];
+  }
+  const QuotaRoom& room = fitter.quota_[vendor];
   return (!room.memory || total.memory <= *room.memory) &&
          (!room.cores || total.cores <= *room.cores);
+}
+
+// What the vendors have to say about the node, beside the default score.
+float Fitter::VendorScore() const {
+  float score = 0;
+  for (const Vendor* vendor : scorers_)
+    score += vendor->spec().score_node({registry_, *vendor, pod_, policy_, *node_, placed_});
+  return score;
 }
 
 Allocation Fitter::TakeAllocation() const {
   Allocation allocation;
   for (const Vendor& vendor : registry_.vendors()) {
-    VendorAllocation of_vendor{vendor.id(), {}};
+    const VendorSpec& spec = vendor.spec();
+    VendorAllocation of_vendor{vendor.id(), {}, {}};
     of_vendor.containers.resize(pod_.containers.size());
     bool any = false;
     for (const Placed& placed : placed_) {
       const Device& card = node_->devices()[placed.device];
       if (card.vendor != vendor.id()) continue;
       any = true;
-      of_vendor.containers[placed.container].push_back(
-          {card.index, card.id, std::string(vendor.key()), placed.memory, placed.cores});
+      std::vector<Share>& shares = of_vendor.containers[placed.container];
+      if (placed.profile >= 0)
+        of_vendor.instances.push_back({placed.container, shares.size(), card.id,
+                                       card.profiles[static_cast<size_t>(placed.profile)].name,
+                                       placed.place});
+      shares.push_back({card.index, card.id,
+                        spec.model_as_type ? card.type : std::string(vendor.key()), placed.memory,
+                        placed.cores, placed.slots,
+                        spec.annotate != nullptr ? card.facts : Facts()});
     }
     if (any) allocation.push_back(std::move(of_vendor));
   }

@@ -22,6 +22,7 @@ class Fitter {
   std::optional<Refusal> Fit(const NodeUsage& node);
 
   // Of the last node that fit.
+  float VendorScore() const;
   Allocation TakeAllocation() const;
 
  private:
@@ -29,13 +30,15 @@ class Fitter {
   std::optional<Refusal> FitRequestGuarded(size_t container, const ContainerRequest& request);
   std::optional<Refusal> FitRequest(size_t container, const ContainerRequest& request);
   void OrderCards(const std::vector<float>& scores);
-  static bool QuotaAllows(const void* self, const Candidate& candidate);
+  bool PickCard(const Attempt& attempt, uint32_t position);
+  static bool WithinQuota(const void* self, std::span<const Pick> picks);
 
   const PodRequest& pod_;
   std::span<const QuotaRoom> quota_;
   const SchedulePolicy& policy_;
   const Registry& registry_;
   std::vector<ContainerKind> kinds_;
+  std::vector<const Vendor*> scorers_;  // of the vendors asked
 
   // Of the node at hand.
   const NodeUsage* node_ = nullptr;
@@ -46,6 +49,7 @@ class Fitter {
   std::vector<float> scores_;        // by position
   std::vector<Placed> placed_;       // in container order
   size_t container_ = 0;             // being fitted
+  VendorId quota_vendor_ = 0;        // of the request being fitted
   Walk walk_;
 };
 

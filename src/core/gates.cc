@@ -1,5 +1,7 @@
 #include "aliquot/core/gates.h"
 
+#include <algorithm>
+
 namespace aliquot::core::gates {
 namespace {
 
@@ -8,6 +10,10 @@ constexpr int64_t kWholeCard = 100;
 const CardSelector& SelectorOf(const Candidate& candidate) {
   return candidate.pod.selectors[candidate.vendor.id()];
 }
+
+// Into instances, whose places are the limit: their cores need not add up to the
+// card's.
+bool IsCutUp(const Candidate& candidate) { return !candidate.card.profiles.empty(); }
 
 }  // namespace
 
@@ -54,34 +60,43 @@ Reason NumaGroup(Candidate& candidate) {
 }
 
 Reason QuotaAllows(Candidate& candidate) {
-  const Walk& walk = candidate.walk;
-  return walk.quota_allows == nullptr || walk.quota_allows(walk.quota_context, candidate)
-             ? Reason::kNone
-             : Reason::kResourceQuotaNotFit;
+  const Attempt& attempt = candidate.attempt;
+  if (attempt.quota_allows == nullptr) return Reason::kNone;
+  std::vector<Pick> picks = candidate.walk.picks;
+  if (candidate.walk.collects_all) {
+    // Of all the acceptable cards only request.count are used: the cheapest others.
+    const size_t others = static_cast<size_t>(candidate.request.count) - 1;
+    std::stable_sort(picks.begin(), picks.end(),
+                     [](const Pick& a, const Pick& b) { return a.memory < b.memory; });
+    if (picks.size() > others) picks.resize(others);
+  }
+  picks.push_back(candidate.take);
+  return attempt.WithinQuota(picks) ? Reason::kNone : Reason::kResourceQuotaNotFit;
 }
 
 Reason FreeMemory(Candidate& candidate) {
-  return candidate.card.memory - candidate.use.memory >= candidate.memory
+  return candidate.card.memory - candidate.use.memory >= candidate.take.memory
              ? Reason::kNone
              : Reason::kCardInsufficientMemory;
 }
 
 Reason FreeCores(Candidate& candidate) {
-  return candidate.card.cores - candidate.use.cores >= candidate.cores
+  return candidate.card.cores - candidate.use.cores >= candidate.take.cores ||
+                 (IsCutUp(candidate) && candidate.take.cores == 0)
              ? Reason::kNone
              : Reason::kCardInsufficientCore;
 }
 
 Reason ExclusiveIsIdle(Candidate& candidate) {
-  return candidate.card.cores == kWholeCard && candidate.cores == kWholeCard &&
+  return candidate.card.cores == kWholeCard && candidate.take.cores == kWholeCard &&
                  candidate.use.slots > 0
              ? Reason::kExclusiveDeviceAllocateConflict
              : Reason::kNone;
 }
 
 Reason CoresNotExhausted(Candidate& candidate) {
-  return candidate.card.cores != 0 && candidate.use.cores == candidate.card.cores &&
-                 candidate.cores == 0
+  return !IsCutUp(candidate) && candidate.card.cores != 0 &&
+                 candidate.use.cores == candidate.card.cores && candidate.take.cores == 0
              ? Reason::kCardComputeUnitsExhausted
              : Reason::kNone;
 }

@@ -4,6 +4,18 @@
 
 namespace aliquot::core {
 
+std::string_view TextOf(const Facts& facts, std::string_view name) {
+  const auto at = facts.find(name);
+  const auto* text = at == facts.end() ? nullptr : std::get_if<std::string>(&at->second);
+  return text == nullptr ? std::string_view() : *text;
+}
+
+std::optional<int64_t> NumberOf(const Facts& facts, std::string_view name) {
+  const auto at = facts.find(name);
+  const auto* number = at == facts.end() ? nullptr : std::get_if<int64_t>(&at->second);
+  return number == nullptr ? std::nullopt : std::optional(*number);
+}
+
 NodeUsage::NodeUsage(NodeInventory inventory)
     : inventory_(std::move(inventory)), use_(inventory_.devices.size()) {
   UpdateScore();
@@ -25,6 +37,20 @@ void NodeUsage::SetUse(size_t device, const DeviceUse& use) {
 void NodeUsage::SetUnreadable(VendorId vendor, bool unreadable) {
   const uint64_t bit = uint64_t{1} << vendor;
   unreadable_ = unreadable ? unreadable_ | bit : unreadable_ & ~bit;
+}
+
+void NodeUsage::SetTenants(size_t device, std::vector<Tenant> tenants) {
+  ALIQUOT_CHECK(device < use_.size());
+  if (tenants_.empty()) {
+    if (tenants.empty()) return;
+    tenants_.resize(use_.size());
+  }
+  tenants_[device] = std::move(tenants);
+}
+
+void NodeUsage::SetLostInstance(VendorId vendor, bool lost) {
+  const uint64_t bit = uint64_t{1} << vendor;
+  lost_instance_ = lost ? lost_instance_ | bit : lost_instance_ & ~bit;
 }
 
 void NodeUsage::UpdateScore() {

@@ -80,8 +80,7 @@ Result<ScoringWeights> ParseScoringWeights(std::string_view text) {
   std::vector<std::string_view> seen;
   for (const std::string_view part : parts) {
     const size_t equals = part.find('=');
-    if (equals == std::string_view::npos)
-      return WeightsError(text, "expected key=value entries");
+    if (equals == std::string_view::npos) return WeightsError(text, "expected key=value entries");
     const std::string_view key = Trim(part.substr(0, equals));
     const std::string quoted = "\"" + std::string(key) + "\"";
     if (std::find(seen.begin(), seen.end(), key) != seen.end())
@@ -90,22 +89,24 @@ Result<ScoringWeights> ParseScoringWeights(std::string_view text) {
     const std::optional<int64_t> value = ParseInt64(Trim(part.substr(equals + 1)));
     if (!value) return WeightsError(text, quoted + " weight must be an integer");
     if (*value < 0) return WeightsError(text, quoted + " weight must not be negative");
-    if (key == "slot") weights.slot = *value;
-    else if (key == "core") weights.core = *value;
-    else if (key == "memory") weights.memory = *value;
-    else return WeightsError(text, "unknown weight " + quoted);
+    if (key == "slot")
+      weights.slot = *value;
+    else if (key == "core")
+      weights.core = *value;
+    else if (key == "memory")
+      weights.memory = *value;
+    else
+      return WeightsError(text, "unknown weight " + quoted);
   }
   if (weights == ScoringWeights{0, 0, 0})
     return WeightsError(text, "at least one weight must be positive");
   return weights;
 }
 
-Result<SchedulePolicy> ResolvePolicy(const StringMap& annotations,
-                                     const PolicyDefaults& defaults) {
+Result<SchedulePolicy> ResolvePolicy(const StringMap& annotations, const PolicyDefaults& defaults) {
   SchedulePolicy policy;
-  policy.spread_nodes =
-      PolicyText(annotations, kNodePolicyKey, defaults.node, IsNodePolicy, policy.unknown) ==
-      "spread";
+  policy.spread_nodes = PolicyText(annotations, kNodePolicyKey, defaults.node, IsNodePolicy,
+                                   policy.unknown) == "spread";
   policy.cards = ParseCardPolicy(
       PolicyText(annotations, kCardPolicyKey, defaults.card, IsCardPolicy, policy.unknown));
   if (const std::string* text = Find(annotations, kScoringWeightsKey)) {

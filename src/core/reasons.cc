@@ -17,6 +17,7 @@ constexpr std::array<ReasonInfo, static_cast<size_t>(Reason::kCount)> kReasons{{
     {"", false},
     {"AllocatedCardsInsufficientRequest", true},
     {"CardAllocationUnreadable", false},
+    {"CardAppClassMismatch", false},
     {"CardComputeUnitsExhausted", false},
     {"CardCordoned", true},
     {"CardInsufficientCore", false},
@@ -24,11 +25,14 @@ constexpr std::array<ReasonInfo, static_cast<size_t>(Reason::kCount)> kReasons{{
     {"CardMigTopologyInfeasible", false},
     {"CardNotFoundCustomFilterRule", false},
     {"CardNotHealth", true},
+    {"CardQosPolicyMismatch", false},
     {"CardTimeSlicingExhausted", false},
     {"CardTypeMismatch", true},
+    {"CardUnhealthy", true},
     {"CardUuidMismatch", true},
     {"ExclusiveDeviceAllocateConflict", false},
     {"ModeNotFit", true},
+    {"NumaNotFit", false},
     {"NodeInsufficientDevice", true},
     {"NumaNotFit", true},
     {"ResourceQuotaNotFit", false},
@@ -62,9 +66,9 @@ std::string Refusal::ToString() const {
   if (!text_.empty()) return text_;
   std::vector<std::string> items;
   for (size_t i = 1; i < kReasons.size(); ++i) {
-    const uint32_t count = counts_[static_cast<Reason>(i)];
-    if (count == 0) continue;
-    items.push_back(std::to_string(count) + "/" + std::to_string(cards_) + " " +
+    const auto reason = static_cast<Reason>(i);
+    if (!counts_.told(reason)) continue;
+    items.push_back(std::to_string(counts_[reason]) + "/" + std::to_string(cards_) + " " +
                     std::string(kReasons[i].word));
   }
   std::sort(items.begin(), items.end());  // as texts: "10/12 ..." before "2/12 ..."
@@ -74,7 +78,7 @@ std::string Refusal::ToString() const {
 bool Refusal::unresolvable() const {
   if (!text_.empty()) return text_unresolvable_;
   for (size_t i = 1; i < kReasons.size(); ++i)
-    if (counts_[static_cast<Reason>(i)] != 0 && !kReasons[i].unresolvable) return false;
+    if (counts_.told(static_cast<Reason>(i)) && !kReasons[i].unresolvable) return false;
   return true;
 }
 
@@ -82,7 +86,7 @@ std::vector<std::string_view> Refusal::Words() const {
   if (!text_.empty()) return {text_};
   std::vector<std::string_view> words;
   for (size_t i = 1; i < kReasons.size(); ++i)
-    if (counts_[static_cast<Reason>(i)] != 0) words.push_back(kReasons[i].word);
+    if (counts_.told(static_cast<Reason>(i))) words.push_back(kReasons[i].word);
   return words;
 }
 

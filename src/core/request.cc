@@ -28,6 +28,8 @@ CardSelector ParseSelectors(const VendorSpec& spec, const StringMap& annotations
   selector.nouse_types = ParseSelector(annotations, spec.nouse_type, true);
   selector.use_ids = ParseSelector(annotations, spec.use_id, false);
   selector.nouse_ids = ParseSelector(annotations, spec.nouse_id, false);
+  selector.old_use_ids = ParseSelector(annotations, spec.old_use_id, false);
+  selector.old_nouse_ids = ParseSelector(annotations, spec.old_nouse_id, false);
   selector.modes = ParseSelector(annotations, spec.mode, false);
   return selector;
 }
@@ -52,7 +54,9 @@ bool CardSelector::AllowsType(std::string_view type) const {
 }
 
 bool CardSelector::AllowsId(std::string_view id) const {
-  return (!use_ids.given || Names(use_ids, id)) && (!nouse_ids.given || !Names(nouse_ids, id));
+  return (!use_ids.given || Names(use_ids, id)) && (!nouse_ids.given || !Names(nouse_ids, id)) &&
+         (!old_use_ids.given || Names(old_use_ids, id)) &&
+         (!old_nouse_ids.given || !Names(old_nouse_ids, id));
 }
 
 bool CardSelector::AllowsMode(std::string_view mode) const {
@@ -105,6 +109,14 @@ std::optional<int64_t> ResourceReader::Whole(std::string_view resource, int64_t 
   return std::nullopt;
 }
 
+StringMap NotesOf(const StringMap& annotations, const Registry& registry) {
+  StringMap notes;
+  for (const Vendor& vendor : registry.vendors())
+    for (const std::string_view key : vendor.spec().pod_notes)
+      if (const std::string* text = aliquot::Find(annotations, key)) notes.emplace(key, *text);
+  return notes;
+}
+
 std::variant<PodRequest, InvalidRequest> ParseRequests(const PodSpec& pod,
                                                        const Registry& registry) {
   PodRequest request;
@@ -126,6 +138,7 @@ std::variant<PodRequest, InvalidRequest> ParseRequests(const PodSpec& pod,
   }
   for (const Vendor& vendor : registry.vendors())
     request.selectors.push_back(ParseSelectors(vendor.spec(), *pod.annotations));
+  request.notes = NotesOf(*pod.annotations, registry);
   const std::string* numa_bind = aliquot::Find(*pod.annotations, kNumaBindKey);
   request.numa_bind = numa_bind != nullptr && ParseBool(*numa_bind).value_or(false);
   return request;

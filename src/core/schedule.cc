@@ -33,7 +33,7 @@ Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const Schedul
     } else if (std::optional<Refusal> refusal = fitter.Fit(*node)) {
       decision.refused.push_back({i, *std::move(refusal)});
     } else {
-      decision.feasible.push_back({i, node->score()});
+      decision.feasible.push_back({i, node->score() + fitter.VendorScore()});
     }
   }
   if (!decision.fits()) return decision;

@@ -1,8 +1,9 @@
 // Usage as it is kept, and as it would be computed afresh. The second shares
-// nothing with the first but core::Collapse: it is there to catch its mistakes.
+// nothing with the first but what one pod is charged: it is there to catch its mistakes.
 #include <algorithm>
 
 #include "aliquot/ledger/ledger.h"
+#include "ledger/tenants.h"
 
 namespace aliquot::ledger {
 
@@ -14,6 +15,14 @@ UsageTable Ledger::Usage() const {
     table.nodes[name].assign(node.usage->use().begin(), node.usage->use().end());
     for (const core::Vendor& vendor : registry_.vendors())
       if (node.usage->unreadable(vendor.id())) table.closed[name].push_back(vendor.id());
+    std::vector<std::vector<core::Tenant>> tenants;
+    bool any = false;
+    for (size_t i = 0; i < node.usage->devices().size(); ++i) {
+      const auto of_card = node.usage->tenants(i);
+      tenants.emplace_back(of_card.begin(), of_card.end());
+      any = any || !of_card.empty();
+    }
+    if (any) table.tenants.emplace(name, std::move(tenants));
   }
   table.namespaces = quota_.Use();
   return table;
@@ -26,13 +35,14 @@ UsageTable Ledger::RebuildUsage() const {
     if (node.usage) table.nodes[name].resize(node.usage->devices().size());
   for (const auto& [uid, pod] : pods_) {
     const Holding& holding = pod.holding;
-    for (const core::Charge& charge :
-         core::Collapse(holding.allocation, holding.kinds, holding.init_done)) {
+    const std::vector<core::Charge> charges = ChargesOf(holding);
+    for (const core::Charge& charge : charges) {
       if (charge.use.memory != 0 || charge.use.cores != 0) {
         std::vector<core::DeviceUse>& use = table.namespaces[holding.pod.ns];
         use.resize(registry_.size());
         use[charge.vendor] =
-            use[charge.vendor] + core::DeviceUse{0, charge.use.memory, charge.use.cores};
+            use[charge.vendor] +
+            core::DeviceUse{0, charge.use.memory, charge.quota_cores.value_or(charge.use.cores)};
       }
       if (!table.nodes.contains(holding.node)) continue;
       const auto cards = nodes_.find(holding.node)->second.usage->devices();
@@ -45,6 +55,20 @@ UsageTable Ledger::RebuildUsage() const {
     if (!table.nodes.contains(holding.node)) continue;
     for (const core::VendorId vendor : holding.unreadable)
       table.closed[holding.node].push_back(vendor);
+    const core::NodeUsage& usage = *nodes_.find(holding.node)->second.usage;
+    for (const core::VendorAllocation& of_vendor : holding.allocation) {
+      const core::VendorSpec& spec = registry_[of_vendor.vendor].spec();
+      if (spec.watches_tenants == nullptr) continue;
+      for (const std::string_view id : CardsOf(of_vendor, charges)) {
+        const int device = usage.FindDevice(of_vendor.vendor, id);
+        if (device < 0) continue;
+        core::Tenant tenant = TenantOf(holding, of_vendor, charges, id);
+        if (!IsTold(spec, usage.devices()[device], tenant)) continue;
+        auto& tenants = table.tenants[holding.node];
+        tenants.resize(usage.devices().size());
+        tenants[device].push_back(std::move(tenant));
+      }
+    }
   }
   for (auto& [name, vendors] : table.closed) {
     std::ranges::sort(vendors);

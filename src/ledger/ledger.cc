@@ -16,7 +16,8 @@ bool HoldsNothing(const Holding& holding) {
   return holding.allocation.empty() && holding.unreadable.empty();
 }
 
-// Replaces what a known holding may still learn from a later sight of the pod.
+// What a later sight of a bound pod may still change: that init is done, and the
+// vendors that could not be read before.
 void TakeOver(Holding& known, Holding& seen) {
   known.init_done = known.init_done || seen.init_done;
   std::erase_if(known.unreadable, [&](VendorId vendor) {
@@ -28,7 +29,7 @@ void TakeOver(Holding& known, Holding& seen) {
   std::ranges::sort(known.allocation, {}, &core::VendorAllocation::vendor);
 }
 
-// What `charges` take of its cards is not counted.
+// As if `charges` were not there.
 void GiveBack(std::span<const Charge> charges, core::NodeUsage& usage) {
   for (const Charge& charge : charges) {
     const int device = usage.FindDevice(charge.vendor, charge.device_id);
@@ -46,7 +47,17 @@ bool Overcommits(const core::Vendor& vendor, const core::Device& card, const Dev
   };
   return (use.slots > card.slots && guards(core::gates::FreeSlot)) ||
          (use.memory > card.memory && guards(core::gates::FreeMemory)) ||
-         (use.cores > card.cores && guards(core::gates::FreeCores));
+         (use.cores > card.cores && card.profiles.empty() && guards(core::gates::FreeCores));
+}
+
+// With an instance of another pod.
+bool InstancesOverlap(const core::Tenant& own, std::span<const core::Tenant> tenants) {
+  return std::ranges::any_of(tenants, [&](const core::Tenant& other) {
+    return other.uid != own.uid && std::ranges::any_of(own.instances, [&](const core::Slices& a) {
+             return std::ranges::any_of(other.instances,
+                                        [&](const core::Slices& b) { return core::Overlap(a, b); });
+           });
+  });
 }
 
 }  // namespace
@@ -71,7 +82,8 @@ void Ledger::SetNode(core::NodeInventory inventory) {
   MutexLock lock(mutex_);
   NodeEntry& node = nodes_[inventory.name];
   node.usage.emplace(std::move(inventory));
-  Project(node, *node.usage);
+  Project(node, "", *node.usage);
+  Recharge(node.usage->name());
 }
 
 void Ledger::RemoveNode(std::string_view node) {
@@ -80,6 +92,7 @@ void Ledger::RemoveNode(std::string_view node) {
   if (it == nodes_.end()) return;
   it->second.usage.reset();
   EraseIfUnused(it);
+  Recharge(node);
 }
 
 std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
@@ -88,10 +101,13 @@ std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
   return it == nodes_.end() ? std::nullopt : it->second.usage;
 }
 
-void Ledger::Project(const NodeEntry& node, core::NodeUsage& usage) {
+void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
+                     core::NodeUsage& usage) const {
   for (const auto& [card, total] : node.held)
     if (const int device = usage.FindDevice(card.first, card.second); device >= 0)
       usage.SetUse(static_cast<size_t>(device), total.Use());
+  for (const auto& [card, tenants] : node.tenants)
+    ProjectTenants(node, card.first, card.second, except_uid, usage);
   for (const auto& [vendor, pods] : node.unreadable) usage.SetUnreadable(vendor, true);
 }
 
@@ -111,8 +127,7 @@ void Ledger::Observe(Holding holding) {
       if (!shrinks && pod.holding.unreadable.empty()) return;
       Apply(pod, Sign::kGiveBack);
       TakeOver(pod.holding, holding);
-      pod.charges =
-          core::Collapse(pod.holding.allocation, pod.holding.kinds, pod.holding.init_done);
+      pod.charges = ChargesOf(pod.holding);
       Apply(pod, Sign::kTake);
       if (HoldsNothing(pod.holding)) Drop(it);
       return;
@@ -190,7 +205,7 @@ Ledger::PodEntry& Ledger::Add(Holding holding, bool bound) {
   pod.since = clock_.Steady();
   pod.generation = ++generation_;
   pod.bound = bound;
-  pod.charges = core::Collapse(pod.holding.allocation, pod.holding.kinds, pod.holding.init_done);
+  pod.charges = ChargesOf(pod.holding);
   const auto [it, inserted] = pods_.emplace(std::move(uid), std::move(pod));
   ALIQUOT_CHECK(inserted);
   Apply(it->second, Sign::kTake);
@@ -217,6 +232,7 @@ void Ledger::Apply(const PodEntry& pod, Sign sign) {
         node.usage->SetUse(static_cast<size_t>(device), card->second.Use());
     if (card->second.zero()) node.held.erase(card);
   }
+  ApplyTenants(pod, node, sign);
   for (const VendorId vendor : pod.holding.unreadable) {
     ALIQUOT_CHECK(vendor < registry_.size());
     int64_t& pods = node.unreadable[vendor];
@@ -235,7 +251,12 @@ bool Ledger::CardsSuffice(const PodEntry& pod) const {
   return std::ranges::all_of(pod.charges, [&](const Charge& charge) {
     const int device = usage.FindDevice(charge.vendor, charge.device_id);
     return device >= 0 &&
-           !Overcommits(registry_[charge.vendor], usage.devices()[device], usage.use()[device]);
+           !Overcommits(registry_[charge.vendor], usage.devices()[device], usage.use()[device]) &&
+           std::ranges::none_of(usage.tenants(static_cast<size_t>(device)),
+                                [&](const core::Tenant& tenant) {
+                                  return tenant.uid == pod.holding.pod.uid &&
+                                         InstancesOverlap(tenant, usage.tenants(device));
+                                });
   });
 }
 
@@ -302,6 +323,7 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     holding.pod = pod.pod;
     holding.node = nodes[outcome.decision.feasible.back().node];
     holding.allocation = outcome.decision.allocation;
+    holding.notes = pod.notes;
     for (const core::ContainerDemand& container : pod.containers)
       holding.kinds.push_back(container.kind);
     const PodEntry& charged = Add(std::move(holding), /*bound=*/false);
@@ -322,14 +344,16 @@ core::Decision Ledger::Simulate(const core::PodRequest& pod,
     for (core::NodeUsage& usage : usages) {
       const auto it = nodes_.find(usage.name());
       if (it == nodes_.end() || !it->second.usage) continue;
-      Project(it->second, usage);
+      Project(it->second, pod.pod.uid, usage);
       if (own != pods_.end() && own->second.holding.node == usage.name())
         GiveBack(own->second.charges, usage);
     }
     if (own != pods_.end() && !quota.empty())
       for (const Charge& charge : own->second.charges) {
-        if (auto& memory = quota[charge.vendor].memory) *memory += charge.use.memory;
-        if (auto& cores = quota[charge.vendor].cores) *cores += charge.use.cores;
+        auto& [memory, cores] = quota[charge.vendor];
+        if (memory) memory = core::SaturatingAdd(*memory, charge.use.memory);
+        if (cores)
+          cores = core::SaturatingAdd(*cores, charge.quota_cores.value_or(charge.use.cores));
       }
   }
   std::vector<core::CandidateNode> candidates;

@@ -58,7 +58,8 @@ void QuotaTable::Apply(const std::string& ns, std::span<const core::Charge> char
   Namespace& entry = Get(ns);
   for (const core::Charge& charge : charges) {
     ALIQUOT_CHECK(charge.vendor < registry_.size());
-    entry.used[charge.vendor].Apply({0, charge.use.memory, charge.use.cores}, sign);
+    entry.used[charge.vendor].Apply(
+        {0, charge.use.memory, charge.quota_cores.value_or(charge.use.cores)}, sign);
   }
   EraseIfUnused(namespaces_.find(ns));
 }
@@ -73,8 +74,9 @@ std::vector<core::QuotaRoom> QuotaTable::Room(std::string_view ns) const {
       Lower(room[vendor].cores, limits[vendor].cores);
     }
     const core::DeviceUse used = it->second.used[vendor].Use();
-    if (auto& memory = room[vendor].memory) memory = core::SaturatingAdd(*memory, -used.memory);
-    if (auto& cores = room[vendor].cores) cores = core::SaturatingAdd(*cores, -used.cores);
+    auto& [memory, cores] = room[vendor];
+    if (memory) memory = core::SaturatingAdd(*memory, -used.memory);
+    if (cores) cores = core::SaturatingAdd(*cores, -used.cores);
   }
   return room;
 }

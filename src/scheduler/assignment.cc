@@ -33,8 +33,7 @@ core::PodSpec SpecOf(const kube::Pod& pod, const ObjectRef& ref) {
 
 std::vector<core::ContainerKind> KindsOf(const kube::Pod& pod) {
   std::vector<core::ContainerKind> kinds;
-  for (const kube::Container& container : pod.init_containers)
-    kinds.push_back(InitKind(container));
+  for (const kube::Container& container : pod.init_containers) kinds.push_back(InitKind(container));
   kinds.resize(kinds.size() + pod.containers.size(), core::ContainerKind::kApp);
   return kinds;
 }
@@ -60,6 +59,7 @@ WrittenHolding HoldingOf(const kube::Pod& pod, std::string node, const core::Reg
   holding.node = std::move(node);
   holding.kinds = KindsOf(pod);
   holding.init_done = InitDone(pod);
+  holding.notes = core::NotesOf(pod.meta.annotations, registry);
   vendors::ReadAllocationResult read =
       vendors::ReadAllocation(pod.meta.annotations, SpecOf(pod, holding.pod), registry);
   holding.allocation = std::move(read.allocation);
@@ -71,9 +71,12 @@ WrittenHolding HoldingOf(const kube::Pod& pod, std::string node, const core::Reg
   return written;
 }
 
-StringMap AssignmentAnnotations(const core::Allocation& allocation, std::string_view node,
-                                WallTime now, const core::Registry& registry) {
-  StringMap annotations = vendors::WriteAllocation(allocation, registry);
+StringMap AssignmentAnnotations(const kube::Pod& pod, const core::Allocation& allocation,
+                                std::string_view node, WallTime now,
+                                const core::Registry& registry) {
+  const ObjectRef ref = pod.meta.Ref();
+  StringMap annotations =
+      vendors::WriteAllocation(allocation, SpecOf(pod, ref), node, now, registry);
   annotations.emplace(kAssignedNodeKey, node);
   annotations.emplace(kAssignedTimeKey, FormatUnixSeconds(now));
   return annotations;

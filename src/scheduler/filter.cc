@@ -181,12 +181,11 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
   const std::string_view node = names[decision.feasible.back().node];
   if (options_.assignment_write == AssignmentWrite::kFilter) {
     const StringMap annotations =
-        AssignmentAnnotations(decision.allocation, node, clock_.Now(), registry_);
+        AssignmentAnnotations(request.pod, decision.allocation, node, clock_.Now(), registry_);
     if (const Result<void> written = WriteAssignment(request, annotations, deadline); !written) {
       record_(pod.pod, true, kFailed, written.error().message);
-      log::Warn("Could not write the assignment", {{"pod", Display(pod.pod)},
-                                                   {"node", node},
-                                                   {"error", written.error().message}});
+      log::Warn("Could not write the assignment",
+                {{"pod", Display(pod.pod)}, {"node", node}, {"error", written.error().message}});
       return ErrorAnswer(written.error().message);  // the reservation ends here
     }
   }
@@ -217,8 +216,10 @@ FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::P
       continue;
     }
     std::string reason = "node unregistered";
-    if (!reading.inventory.devices.empty()) reason = policy.error().message;
-    else if (!reading.problems.empty()) reason += " (" + reading.DescribeProblems(registry_) + ")";
+    if (!reading.inventory.devices.empty())
+      reason = policy.error().message;
+    else if (!reading.problems.empty())
+      reason += " (" + reading.DescribeProblems(registry_) + ")";
     answer.texts.push_back(std::move(reason));
     answer.unresolvable.push_back({names[i], answer.texts.back()});
   }
@@ -249,23 +250,25 @@ Result<void> FilterService::WriteAssignment(const FilterRequest& request,
   const std::string patch = AssignmentPatch(ref, annotations, stale).ToJson();
   const kube::CallOptions call{kube::Lane::kScheduling, deadline};
   const Result<kube::Pod> patched = api_.PatchPod(ref, patch, call);
-  bool written = patched.ok();
-  if (!written && patched.error().code == ErrorCode::kUnknownOutcome) {
+  const bool unknown = !patched && patched.error().code == ErrorCode::kUnknownOutcome;
+  if (patched || unknown) {
+    // What may stand on the pod is kept in mind as well: it may have to be removed.
+    MutexLock lock(mutex_);
+    written_[ref.uid] = annotations;
+  }
+  if (patched) return {};
+  if (unknown) {
     // The answer was lost, not necessarily the patch.
     const Result<kube::Pod> live = api_.GetPod(ref.ns, ref.name, call);
-    written = live && live->meta.uid == ref.uid &&
-              std::includes(live->meta.annotations.begin(), live->meta.annotations.end(),
-                            annotations.begin(), annotations.end());
+    if (live && live->meta.uid == ref.uid &&
+        std::includes(live->meta.annotations.begin(), live->meta.annotations.end(),
+                      annotations.begin(), annotations.end()))
+      return {};
   }
-  if (!written) {
-    if (patched.error().code == ErrorCode::kOtherObject)
-      return Error{ErrorCode::kOtherObject,
-                   "pod " + Display(ref) + " was re-created: it no longer has UID " + ref.uid};
-    return patched.error();
-  }
-  MutexLock lock(mutex_);
-  written_[ref.uid] = annotations;
-  return {};
+  if (patched.error().code == ErrorCode::kOtherObject)
+    return Error{ErrorCode::kOtherObject,
+                 "pod " + Display(ref) + " was re-created: it no longer has UID " + ref.uid};
+  return patched.error();
 }
 
 // A pod whose latest filter failed carries nothing of ours. If the patch fails
@@ -275,8 +278,8 @@ void FilterService::RemoveAssignment(const FilterRequest& request, SteadyTime de
   const StringMap carried = CarriedAnnotations(request.pod);
   const std::vector<std::string> stale = StaleKeys(carried, {}, registry_);
   if (stale.empty()) return;
-  const Result<kube::Pod> patched = api_.PatchPod(
-      ref, AssignmentPatch(ref, {}, stale).ToJson(), {kube::Lane::kScheduling, deadline});
+  const Result<kube::Pod> patched = api_.PatchPod(ref, AssignmentPatch(ref, {}, stale).ToJson(),
+                                                  {kube::Lane::kScheduling, deadline});
   if (!patched) {
     log::Warn("Could not remove an old assignment",
               {{"pod", Display(ref)}, {"error", patched.error().message}});

@@ -8,7 +8,7 @@ NodeReading ReadNode(const kube::Node& node, const core::Registry& registry) {
   NodeReading reading;
   reading.inventory.name = node.meta.name;
   const core::NodeSpec spec{node.meta.name, &node.meta.annotations, &node.allocatable,
-                            &node.capacity};
+                            &node.capacity, &node.meta.labels};
   for (const core::Vendor& vendor : registry.vendors()) {
     Result<std::vector<core::Device>> cards = vendor.spec().read_node(vendor, spec);
     if (cards)

@@ -134,7 +134,8 @@ bool Registrar::CheckHealth(const std::string& name, NodeState& state) {
     const std::string register_text = TextAt(state.annotations, spec.node_register);
 
     if (of_vendor.gone) {
-      if (of_vendor.allocatable > 0 || answered || register_text != of_vendor.gone_register) {
+      if (of_vendor.allocatable > 0 || (answered && text != of_vendor.gone_handshake) ||
+          register_text != of_vendor.gone_register) {
         of_vendor.gone = false;
         of_vendor.pardoned = text;  // a new request gives it another minute
         changed = true;
@@ -145,6 +146,7 @@ bool Registrar::CheckHealth(const std::string& name, NodeState& state) {
       if ((spec.gone_without_allocatable && before > 0) || (asked && now >= expiry)) {
         of_vendor.gone = true;
         of_vendor.gone_register = register_text;
+        of_vendor.gone_handshake = text;
         changed = true;
         if (!of_vendor.cards.empty())
           log::Warn("Took a node's cards out: its device plugin does not answer",

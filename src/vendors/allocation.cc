@@ -45,26 +45,40 @@ StringMap WriteAllocation(const core::Allocation& allocation, const core::Regist
   return annotations;
 }
 
+StringMap WriteAllocation(const core::Allocation& allocation, const core::PodSpec& pod,
+                          std::string_view node, WallTime now, const core::Registry& registry) {
+  StringMap annotations = WriteAllocation(allocation, registry);
+  for (const core::VendorAllocation& of_vendor : allocation) {
+    const core::Vendor& vendor = registry[of_vendor.vendor];
+    if (vendor.spec().annotate != nullptr)
+      vendor.spec().annotate({vendor, pod, of_vendor, node, now}, annotations);
+  }
+  return annotations;
+}
+
 ReadAllocationResult ReadAllocation(const StringMap& annotations, const core::PodSpec& pod,
                                     const core::Registry& registry) {
   ReadAllocationResult result;
   for (const core::Vendor& vendor : registry.vendors()) {
-    const std::string* text = Find(annotations, vendor.spec().allocated);
+    const core::VendorSpec& spec = vendor.spec();
+    const std::string* text = Find(annotations, spec.allocated);
     if (text == nullptr) continue;
     Result<codec::ContainerShares> parsed = codec::ParsePodDevices(*text);
     if (!parsed) {
       result.unreadable.push_back(
-          {vendor.id(), std::string(vendor.spec().allocated) + ": " + parsed.error().message});
+          {vendor.id(), std::string(spec.allocated) + ": " + parsed.error().message});
       continue;
     }
     codec::AlignedShares aligned =
         codec::AlignContainers(*std::move(parsed), ContainersThatAsk(pod, vendor));
     if (aligned.mismatch)
       log::Warn("Took shares by position: the text does not match the pod's containers",
-                {{"pod", Display(*pod.ref)}, {"key", vendor.spec().allocated}, {"value", *text}});
+                {{"pod", Display(*pod.ref)}, {"key", spec.allocated}, {"value", *text}});
     if (!HasShares(aligned.containers)) continue;
     ClampNegatives(aligned.containers);
-    result.allocation.push_back({vendor.id(), std::move(aligned.containers)});
+    result.allocation.push_back({vendor.id(), std::move(aligned.containers),
+                                 spec.read_instances != nullptr ? spec.read_instances(annotations)
+                                                                : std::vector<core::Instance>()});
   }
   return result;
 }

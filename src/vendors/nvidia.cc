@@ -1,26 +1,25 @@
-// NVIDIA: cards shared by the container library (mode hami-core, mps). Memory
-// in MiB times the configured factor, cores in percent of a card.
+// NVIDIA: cards shared by the container library (mode hami-core, mps) or cut into
+// instances (mode mig: nvidia_mig). Memory in MiB times the configured factor, cores
+// in percent of a card.
 #include <algorithm>
 #include <limits>
 
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/node_devices.h"
 #include "aliquot/core/gates.h"
+#include "vendors/nvidia_mig.h"
 #include "vendors/nvidia_topology.h"
 #include "vendors/vendors.h"
 
 namespace aliquot::vendors {
 namespace {
 
-using core::Candidate;
 using core::ContainerRequest;
 using core::InvalidRequest;
-using core::Reason;
 
 constexpr std::string_view kRegisterKey = "hami.io/node-nvidia-register";
 constexpr std::string_view kPairScoreKey = "hami.io/node-nvidia-score";
 constexpr std::string_view kCordonKey = "hami.io/device-cordon";  // card ids, comma separated
-constexpr std::string_view kMigAllocationsKey = "hami.io/vgpu-mig-allocations";
 constexpr int64_t kMaxAmount = std::numeric_limits<int32_t>::max();
 
 std::optional<ContainerRequest> ParseRequest(const core::Vendor& vendor,
@@ -30,7 +29,9 @@ std::optional<ContainerRequest> ParseRequest(const core::Vendor& vendor,
   const auto count = resources.Whole(config.count_name, kMaxAmount, invalid);
   const auto memory =
       resources.Whole(config.memory_name, kMaxAmount / vendor.memory_factor(), invalid);
-  const auto percent = resources.Whole(config.memory_percentage_name, kMaxAmount, invalid);
+  // Cut to 100 below, however much it is.
+  const auto percent =
+      resources.Whole(config.memory_percentage_name, std::numeric_limits<int64_t>::max(), invalid);
   const auto cores = resources.Whole(config.cores_name, kMaxAmount, invalid);
   if (invalid) return std::nullopt;
 
@@ -53,15 +54,16 @@ std::optional<ContainerRequest> ParseRequest(const core::Vendor& vendor,
   request.memory = memory.value_or(0) * vendor.memory_factor();
   if (percent.value_or(0) > 0) request.memory_percent = std::min<int64_t>(*percent, 100);
   if (request.memory == 0 && request.memory_percent == core::kNoPercent) {
-    if (config.default_memory != 0) request.memory = config.default_memory;
-    else request.memory_percent = 100;
+    if (config.default_memory != 0)
+      request.memory = config.default_memory;
+    else
+      request.memory_percent = 100;
   }
   request.cores = cores.value_or(config.default_cores);
   return request;
 }
 
-Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor,
-                                           const core::NodeSpec& node) {
+Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
   std::vector<core::Device> cards;
   const std::string* text = Find(*node.annotations, kRegisterKey);
   if (text == nullptr) return cards;
@@ -79,32 +81,42 @@ Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor,
   for (codec::NodeDevice& entry : *registered) {
     core::Device& card = entry.device;
     vendor.Claim(card);
-    card.cordoned = !card.id.empty() &&
-                    std::find(cordoned.begin(), cordoned.end(), card.id) != cordoned.end();
+    card.cordoned =
+        !card.id.empty() && std::find(cordoned.begin(), cordoned.end(), card.id) != cordoned.end();
+    if (mig::IsMig(card)) card.profiles = std::move(entry.mig_profiles);
     if (const auto at = scores.find(card.id); at != scores.end()) card.pair_scores = at->second;
     cards.push_back(std::move(card));
   }
   return cards;
 }
 
-// Instances of a card in mode mig are not handed out yet.
-Reason NotMig(Candidate& candidate) {
-  return candidate.card.mode == "mig" ? Reason::kCardMigTopologyInfeasible : Reason::kNone;
-}
-
-bool SelectsByLinks(const core::PodRequest&, const core::SchedulePolicy& policy) {
-  return policy.cards.topology_aware;
+// Instances are taken in walk order.
+bool SelectsByLinks(const core::Attempt& attempt) {
+  return attempt.policy.cards.topology_aware &&
+         std::none_of(attempt.handed.begin(), attempt.handed.end(), [&](uint32_t position) {
+           return mig::GivesSeveral(attempt.pod, attempt.vendor, attempt.cards()[position]);
+         });
 }
 
 constexpr core::Gate kGates[] = {
-    core::gates::Healthy,        core::gates::NotCordoned,     core::gates::TypeAllowed,
-    core::gates::NumaGroup,      core::gates::IdAllowed,       core::gates::FreeSlot,
-    core::gates::IdleUnderMutex, core::gates::QuotaAllows,     core::gates::FreeMemory,
-    core::gates::FreeCores,      core::gates::ExclusiveIsIdle, core::gates::CoresNotExhausted,
-    NotMig,
+    core::gates::Healthy,
+    mig::Trusted,
+    core::gates::NotCordoned,
+    core::gates::TypeAllowed,
+    core::gates::NumaGroup,
+    core::gates::IdAllowed,
+    core::gates::FreeSlot,
+    mig::FreeSlotBesidePicks,
+    core::gates::IdleUnderMutex,
+    mig::QuotaAllows,
+    core::gates::FreeMemory,
+    core::gates::FreeCores,
+    core::gates::ExclusiveIsIdle,
+    core::gates::CoresNotExhausted,
+    mig::HasPlace,
 };
 
-constexpr std::string_view kOtherPodKeys[] = {kMigAllocationsKey};
+constexpr std::string_view kOtherPodKeys[] = {mig::kAllocationsKey};
 
 }  // namespace
 
@@ -125,8 +137,13 @@ constexpr core::VendorSpec kNvidia{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .size_share = mig::SizeShare,
+    .gives_several = mig::GivesSeveral,
     .selects = SelectsByLinks,
     .select = SelectByLinks,
+    .annotate = mig::Annotate,
+    .read_instances = mig::ReadInstances,
+    .watches_tenants = mig::IsMig,
 };
 
 }  // namespace aliquot::vendors

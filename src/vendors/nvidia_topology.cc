@@ -25,7 +25,8 @@ Choice SingleCard(std::span<const Device> devices, std::span<const Pick> candida
   for (const Pick& pick : candidates) {
     int64_t links = 0;
     for (const Pick& other : candidates)
-      if (other.device != pick.device) links += PairScore(devices[pick.device], devices[other.device]);
+      if (other.device != pick.device)
+        links += PairScore(devices[pick.device], devices[other.device]);
     if (!best || -links > best->score) best = Choice{{pick}, -links};
   }
   return *best;
@@ -84,11 +85,11 @@ std::optional<Choice> Choose(std::span<const Device> devices, std::span<const Pi
 
 }  // namespace
 
-bool SelectByLinks(const core::PodRequest& pod, const core::ContainerRequest& request,
-                   std::span<const Device> devices, std::vector<Pick>& picks) {
-  const auto count = static_cast<size_t>(request.count);
+bool SelectByLinks(const core::Attempt& attempt, std::vector<Pick>& picks) {
+  const std::span<const Device> devices = attempt.cards();
+  const auto count = static_cast<size_t>(attempt.request.count);
   std::vector<std::vector<Pick>> groups;
-  if (pod.numa_bind) {
+  if (attempt.pod.numa_bind) {
     std::map<int64_t, size_t> group_of;  // numa -> position, groups in walk order
     for (const Pick& pick : picks) {
       const auto [at, added] = group_of.try_emplace(devices[pick.device].numa, groups.size());

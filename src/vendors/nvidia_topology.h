@@ -2,7 +2,6 @@
 // plugin publishes.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "aliquot/core/vendor.h"
@@ -13,7 +12,6 @@ namespace aliquot::vendors {
 // of its scores to the other candidates). Several: the set with the highest sum
 // over its pairs. Ties: the first in walk order. With numa-bind every NUMA node
 // is looked at for itself, and the best set of all is taken.
-bool SelectByLinks(const core::PodRequest& pod, const core::ContainerRequest& request,
-                   std::span<const core::Device> devices, std::vector<core::Pick>& picks);
+bool SelectByLinks(const core::Attempt& attempt, std::vector<core::Pick>& picks);
 
 }  // namespace aliquot::vendors

@@ -7,6 +7,7 @@
 // once the ordinary init containers have succeeded, only the latter.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct Placed {
   size_t device = 0;
   int64_t memory = 0;
   int64_t cores = 0;
+  int64_t slots = 1;
+  int profile = -1;   // of Device::profiles; -1: not an instance
+  Slices place = {};  // of an instance
 };
 
 // Per card position (0 .. devices-1). Negative amounts count as 0. Containers
@@ -34,11 +38,13 @@ struct Charge {
   VendorId vendor = 0;
   std::string device_id;
   DeviceUse use;
+  std::optional<int64_t> quota_cores =
+      {};  // what counts against a quota, where it is not use.cores
 
   bool operator==(const Charge&) const = default;
 };
 
-// Ascending by vendor, then card id. Each share takes a slot.
+// Ascending by vendor, then card id. `quota_cores` is left open.
 std::vector<Charge> Collapse(const Allocation& allocation, std::span<const ContainerKind> kinds,
                              bool init_done);
 

@@ -20,7 +20,7 @@ Reason NumaGroup(Candidate& candidate);
 Reason QuotaAllows(Candidate& candidate);
 Reason FreeMemory(Candidate& candidate);
 Reason FreeCores(Candidate& candidate);
-Reason ExclusiveIsIdle(Candidate& candidate);   // all 100 cores of a card: nobody else on it
-Reason CoresNotExhausted(Candidate& candidate); // no share without cores of a card with none left
+Reason ExclusiveIsIdle(Candidate& candidate);    // all 100 cores of a card: nobody else on it
+Reason CoresNotExhausted(Candidate& candidate);  // no share without cores of a card with none left
 
 }  // namespace aliquot::core::gates

@@ -15,6 +15,7 @@ enum class Reason : uint8_t {
   kNone,  // no objection
   kAllocatedCardsInsufficientRequest,
   kCardAllocationUnreadable,
+  kCardAppClassMismatch,
   kCardComputeUnitsExhausted,
   kCardCordoned,
   kCardInsufficientCore,
@@ -22,11 +23,14 @@ enum class Reason : uint8_t {
   kCardMigTopologyInfeasible,
   kCardNotFoundCustomFilterRule,
   kCardNotHealth,
+  kCardQosPolicyMismatch,
   kCardTimeSlicingExhausted,
   kCardTypeMismatch,
+  kCardUnhealthy,
   kCardUuidMismatch,
   kExclusiveDeviceAllocateConflict,
   kModeNotFit,
+  kNoBlock,  // of neighbouring idle cards; written as NumaNotFit, but they may be in use
   kNodeInsufficientDevice,
   kNumaNotFit,
   kResourceQuotaNotFit,
@@ -42,14 +46,23 @@ bool IsUnresolvable(Reason reason);
 // How often each reason came up among a number of cards.
 class ReasonCounts {
  public:
-  void Add(Reason reason, uint32_t times = 1) { counts_[static_cast<size_t>(reason)] += times; }
-  void Set(Reason reason, uint32_t times) { counts_[static_cast<size_t>(reason)] = times; }
+  void Add(Reason reason, uint32_t times = 1) {
+    if (times != 0) Set(reason, counts_[static_cast<size_t>(reason)] + times);
+  }
+  // Told even if it is 0 times.
+  void Set(Reason reason, uint32_t times) {
+    counts_[static_cast<size_t>(reason)] = times;
+    told_ |= 1U << static_cast<size_t>(reason);
+  }
   uint32_t operator[](Reason reason) const { return counts_[static_cast<size_t>(reason)]; }
+  bool told(Reason reason) const { return (told_ >> static_cast<size_t>(reason)) & 1U; }
 
   bool operator==(const ReasonCounts&) const = default;
 
  private:
+  static_assert(static_cast<size_t>(Reason::kCount) <= 32);
   std::array<uint32_t, static_cast<size_t>(Reason::kCount)> counts_{};
+  uint32_t told_ = 0;
 };
 
 // The refusal of one node: counted words, or one text.

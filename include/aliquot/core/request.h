@@ -42,9 +42,9 @@ constexpr int64_t kNoPercent = 101;
 struct ContainerRequest {
   VendorId vendor = 0;
   int64_t count = 0;
-  int64_t memory = 0;                    // per card; 0: by percentage
-  int64_t memory_percent = kNoPercent;   // per card; kNoPercent: by memory
-  int64_t cores = 0;                     // per card
+  int64_t memory = 0;                   // per card; 0: by percentage
+  int64_t memory_percent = kNoPercent;  // per card; kNoPercent: by memory
+  int64_t cores = 0;                    // per card
 
   bool operator==(const ContainerRequest&) const = default;
 };
@@ -57,9 +57,10 @@ struct SelectorList {
 
 // Which cards of a vendor a pod allows, from its annotations.
 struct CardSelector {
-  SelectorList use_types, nouse_types;  // members in upper case, matched as substrings
-  SelectorList use_ids, nouse_ids;      // matched exactly
-  SelectorList modes;                   // sharing modes, matched exactly
+  SelectorList use_types, nouse_types;      // members in upper case, matched as substrings
+  SelectorList use_ids, nouse_ids;          // matched exactly
+  SelectorList old_use_ids, old_nouse_ids;  // the same under keys of former times
+  SelectorList modes;                       // sharing modes, matched exactly
 
   bool AllowsType(std::string_view type) const;
   bool AllowsId(std::string_view id) const;
@@ -78,6 +79,7 @@ struct PodRequest {
   std::vector<ContainerDemand> containers;  // init containers first
   std::vector<CardSelector> selectors;      // by VendorId
   bool numa_bind = false;                   // all cards of a container on one NUMA node
+  StringMap notes;                          // annotations of VendorSpec::pod_notes
 
   bool empty() const;  // asks no vendor for anything
   bool Asks(VendorId vendor) const;
@@ -94,7 +96,11 @@ struct InvalidRequest {
   std::string ToString() const;
 };
 
-std::variant<PodRequest, InvalidRequest> ParseRequests(const PodSpec& pod, const Registry& registry);
+// The annotations that the vendors' hooks look at.
+StringMap NotesOf(const StringMap& annotations, const Registry& registry);
+
+std::variant<PodRequest, InvalidRequest> ParseRequests(const PodSpec& pod,
+                                                       const Registry& registry);
 
 // The resource lists of one container, looked up as its vendor does.
 class ResourceReader {

@@ -9,8 +9,8 @@
 // Identity is the pod's UID. A pod holds either a reservation or a bound
 // holding, never both.
 //
-// Thread safety: any method from any thread. One mutex, held for microseconds;
-// no callback runs and no I/O happens under it.
+// Thread safety: any method from any thread. One mutex, held for one decision at
+// the longest; no callback runs and no I/O happens under it.
 #pragma once
 
 #include <cstddef>
@@ -52,17 +52,20 @@ struct Holding {
   // Vendors whose allocation text is there but cannot be read: the node is
   // closed to further pods of them while this pod is there.
   std::vector<core::VendorId> unreadable;
+  StringMap notes = {};  // core::PodRequest::notes
 };
 
 // Usage as plain values, for audit, tests and metrics. Ordered.
 struct UsageTable {
   // node -> per card, in inventory order. Registered nodes only.
   std::map<std::string, std::vector<core::DeviceUse>> nodes;
-  // namespace -> by VendorId: memory and cores in use (slots stay 0).
+  // namespace -> by VendorId: memory and cores in use (slots stay 0). Without
+  // the namespaces that use neither.
   std::map<std::string, std::vector<core::DeviceUse>> namespaces;
-
   // Registered nodes that take no further pods of these vendors; ascending.
   std::map<std::string, std::vector<core::VendorId>> closed;
+  // node -> per card, in inventory order: NodeUsage::tenants. Nodes that have some.
+  std::map<std::string, std::vector<std::vector<core::Tenant>>> tenants = {};
 
   bool operator==(const UsageTable&) const = default;
 };
@@ -196,15 +199,24 @@ class Ledger {
     }
   };
   struct NodeEntry {
-    std::optional<core::NodeUsage> usage;          // registered
-    std::map<CardKey, Total, CardLess> held;       // of the cards that pods hold, there or not
-    std::map<core::VendorId, int64_t> unreadable;  // pods with an unreadable text
+    std::optional<core::NodeUsage> usage;     // registered
+    std::map<CardKey, Total, CardLess> held;  // of the cards that pods hold, there or not
+    std::map<CardKey, std::vector<core::Tenant>, CardLess> tenants;  // each ascending by uid
+    std::map<core::VendorId, int64_t> unreadable;                    // pods with an unreadable text
     int64_t pods = 0;
   };
   using Nodes = std::unordered_map<std::string, NodeEntry, StringHash, std::equal_to<>>;
 
-  // Sets the use of the cards that `usage` has, and what is closed.
-  static void Project(const NodeEntry& node, core::NodeUsage& usage);
+  // Sets the use of the cards that `usage` has, who is on them but `except_uid`, and
+  // what is closed.
+  void Project(const NodeEntry& node, std::string_view except_uid, core::NodeUsage& usage) const;
+  void ProjectTenants(const NodeEntry& node, core::VendorId vendor, std::string_view device_id,
+                      std::string_view except_uid, core::NodeUsage& usage) const;
+  void ApplyTenants(const PodEntry& pod, NodeEntry& node, Sign sign) REQUIRES_LOCK(mutex_);
+  // What the pod is charged for on its node as it is registered now.
+  std::vector<core::Charge> ChargesOf(const Holding& holding) const REQUIRES_LOCK(mutex_);
+  // After the node's cards have changed.
+  void Recharge(std::string_view node) REQUIRES_LOCK(mutex_);
   static Held ToHeld(const PodEntry& pod);
 
   // Takes what the pod holds from its node and its quota, or gives it back.

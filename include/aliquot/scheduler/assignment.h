@@ -37,10 +37,11 @@ struct WrittenHolding {
 };
 WrittenHolding HoldingOf(const kube::Pod& pod, std::string node, const core::Registry& registry);
 
-// The annotations that say: these devices on this node. Without bind phase and
-// time.
-StringMap AssignmentAnnotations(const core::Allocation& allocation, std::string_view node,
-                                WallTime now, const core::Registry& registry);
+// The annotations that say: these devices on this node for this pod. Without bind
+// phase and time.
+StringMap AssignmentAnnotations(const kube::Pod& pod, const core::Allocation& allocation,
+                                std::string_view node, WallTime now,
+                                const core::Registry& registry);
 
 // The keys of ours among `annotations`, except those in `keep`: what an earlier
 // attempt has left behind.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aliquot/base/clock.h"
 #include "aliquot/base/string_map.h"
 #include "aliquot/core/model.h"
 #include "aliquot/core/request.h"
@@ -16,6 +17,10 @@ namespace aliquot::vendors {
 
 // The to-allocate and allocated annotations of every vendor in the allocation.
 StringMap WriteAllocation(const core::Allocation& allocation, const core::Registry& registry);
+
+// And the vendors' further ones, for a pod that is to run on `node`.
+StringMap WriteAllocation(const core::Allocation& allocation, const core::PodSpec& pod,
+                          std::string_view node, WallTime now, const core::Registry& registry);
 
 struct UnreadableAllocation {
   core::VendorId vendor = 0;

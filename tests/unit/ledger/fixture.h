@@ -99,7 +99,11 @@ inline core::PodRequest Request(std::string uid, std::initializer_list<Ask> cont
 }
 
 inline core::Share ShareOf(std::string id, int64_t memory, int64_t cores = 0) {
-  return {.index = 0, .device_id = std::move(id), .type = "", .memory = memory, .cores = cores};
+  core::Share share;
+  share.device_id = std::move(id);
+  share.memory = memory;
+  share.cores = cores;
+  return share;
 }
 
 using Shares = std::vector<std::vector<core::Share>>;  // per container

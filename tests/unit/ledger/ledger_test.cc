@@ -223,6 +223,16 @@ TEST_F(LedgerTest, ATextThatBecomesReadableIsTakenOverBesideWhatWasKnown) {
   EXPECT_EQ(ledger_.Find("p")->allocation.front().vendor, kA);
 }
 
+TEST_F(LedgerTest, InitStaysDoneWhenATextBecomesReadable) {
+  SetNode("n1", {Card(kA, "0")});
+  Holding holding = Unreadable("p", "n1", kA);
+  holding.kinds = {kInit, kApp};
+  holding.init_done = true;
+  ledger_.Observe(holding);
+  ledger_.Observe(Hold("p", "n1", {{ShareOf("0", 800)}, {ShareOf("0", 300)}}));
+  EXPECT_EQ(Use("n1", "0"), (DeviceUse{1, 300, 0}));
+}
+
 TEST_F(LedgerTest, APodWhoseUnreadableTextIsTakenAwayHoldsNothing) {
   SetNode("n1", {Card(kA, "0")});
   ledger_.Observe(Unreadable("p", "n1", kA));

@@ -1,0 +1,35 @@
+// Hygon DCU: memory in MiB times the configured factor, cores in percent of a
+// card. A request without cores wants the whole card's.
+#include "vendors/shared.h"
+#include "vendors/vendors.h"
+
+namespace aliquot::vendors {
+namespace {
+
+std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
+                                                   const core::ResourceReader& resources,
+                                                   std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  if (!asked) return std::nullopt;
+  return ShareRequest(*asked, 100);
+}
+
+}  // namespace
+
+constexpr core::VendorSpec kHygon{
+    .key = "DCU",
+    .node_register = "hami.io/node-dcu-register",
+    .node_handshake = "hami.io/node-handshake-dcu",
+    .to_allocate = "hami.io/dcu-devices-to-allocate",
+    .allocated = "hami.io/dcu-devices-allocated",
+    .use_type = "hygon.com/use-dcutype",
+    .nouse_type = "hygon.com/nouse-dcutype",
+    .use_id = "hygon.com/use-gpuuuid",
+    .nouse_id = "hygon.com/nouse-gpuuuid",
+    .lock = core::NodeLock::kShared,
+    .parse_request = ParseRequest,
+    .read_node = ReadColonCards,
+    .gates = kShareGates,
+};
+
+}  // namespace aliquot::vendors

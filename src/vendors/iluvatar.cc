@@ -1,0 +1,44 @@
+// Iluvatar CoreX: one vendor per chip in the configuration, whose name every key
+// is made of. Memory in MiB (asked for in units of 256), cores in percent of a
+// card; a request without cores reserves none.
+#include <algorithm>
+
+#include "vendors/owned_spec.h"
+#include "vendors/shared.h"
+#include "vendors/vendors.h"
+
+namespace aliquot::vendors {
+namespace {
+
+std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
+                                                   const core::ResourceReader& resources,
+                                                   std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  if (!asked) return std::nullopt;
+  core::ContainerRequest request = ShareRequest(*asked, 0);
+  // The webhook writes the sum over the cards into the resource.
+  if (request.count > 1) request.cores = std::min<int64_t>(request.cores, 100);
+  return request;
+}
+
+}  // namespace
+
+core::Vendor MakeIluvatar(const NamedConfig& config) {
+  const std::string& word = config.common_word;
+  auto owned = std::make_shared<OwnedSpec>();
+  core::VendorSpec& spec = owned->spec;
+  spec.key = owned->Keep(word);
+  spec.node_register = owned->Keep("hami.io/node-" + word + "-register");
+  spec.node_handshake = owned->Keep("hami.io/node-handshake-" + word);
+  spec.to_allocate = owned->Keep("hami.io/" + word + "-devices-to-allocate");
+  spec.allocated = owned->Keep("hami.io/" + word + "-devices-allocated");
+  spec.use_id = owned->Keep("hami.io/use-" + word + "-uuid");
+  spec.nouse_id = owned->Keep("hami.io/no-use-" + word + "-uuid");
+  spec.lock = core::NodeLock::kShared;
+  spec.parse_request = ParseRequest;
+  spec.read_node = ReadColonCards;
+  spec.gates = kShareGates;
+  return MakeVendor(std::move(owned), config.config);
+}
+
+}  // namespace aliquot::vendors

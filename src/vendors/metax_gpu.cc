@@ -1,0 +1,94 @@
+// MetaX, whole GPUs, from the node's capacity. Nodes are compared by the loss and
+// the score of their topology, which they publish for each number of GPUs.
+#include <algorithm>
+
+#include "aliquot/codec/vendor_texts.h"
+#include "vendors/shared.h"
+#include "vendors/vendors.h"
+
+namespace aliquot::vendors {
+namespace {
+
+using core::Device;
+
+constexpr std::string_view kLossesKey = "metax-tech.com/gpu.topology.losses";
+constexpr std::string_view kScoresKey = "metax-tech.com/gpu.topology.scores";
+constexpr int64_t kCardMemory = 65536;
+constexpr float kBestNode = 2000;
+
+std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
+                                                   const core::ResourceReader& resources,
+                                                   std::optional<core::InvalidRequest>& invalid) {
+  std::optional<core::ContainerRequest> request = ParseCount(vendor, resources, invalid);
+  if (request) request->cores = 100;
+  return request;
+}
+
+// As facts: "<key>" where the node has the table, and "<key> <number of GPUs>". A
+// table that cannot be read is there and empty.
+core::Facts ReadTables(const core::NodeSpec& node) {
+  core::Facts facts;
+  for (const std::string_view key : {kLossesKey, kScoresKey}) {
+    const std::string* text = Find(*node.annotations, key);
+    if (text == nullptr) continue;
+    facts.emplace(key, 1);
+    if (const auto table = codec::ParseCountTable(*text))
+      for (const auto& [count, amount] : *table)
+        facts.emplace(std::string(key) + " " + std::to_string(count), amount);
+  }
+  return facts;
+}
+
+Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
+  std::vector<Device> cards;
+  const int64_t count = CapacityOf(node, vendor.config().count_name);
+  if (count > kMostCards) return TooManyCards(vendor.config().count_name);
+  const core::Facts facts = ReadTables(node);
+  for (int64_t i = 0; i < count; ++i) {
+    Device& card = cards.emplace_back(MakeCard(vendor, node, "-metax-", i));
+    card.slots = 1;
+    card.memory = kCardMemory;
+    card.cores = 100;
+    card.facts = facts;
+  }
+  return cards;
+}
+
+// The higher the better under binpack, the lower under spread.
+float ScoreNode(const core::NodeView& view) {
+  const Device* first = nullptr;
+  int64_t count = 0;
+  for (const core::Placed& placed : view.placed) {
+    const Device& card = view.cards()[placed.device];
+    if (card.vendor != view.vendor.id()) continue;
+    first = &card;
+    ++count;
+  }
+  if (first == nullptr) return 0;
+  const bool spread = view.policy.spread_nodes;
+  const std::string key(spread ? kScoresKey : kLossesKey);
+  if (!spread && !first->facts.contains(key)) return 0;
+  const int64_t amount =
+      core::NumberOf(first->facts, key + " " + std::to_string(count)).value_or(0);
+  return kBestNode - static_cast<float>(amount);
+}
+
+constexpr core::Gate kGates[] = {
+    core::gates::Healthy,           core::gates::FreeSlot,  core::gates::IdleUnderMutex,
+    core::gates::FreeMemory,        core::gates::FreeCores, core::gates::ExclusiveIsIdle,
+    core::gates::CoresNotExhausted,
+};
+
+}  // namespace
+
+constexpr core::VendorSpec kMetaxGpu{
+    .key = "Metax-GPU",
+    .to_allocate = "hami.io/metax-gpu-devices-to-allocate",
+    .allocated = "hami.io/metax-gpu-devices-allocated",
+    .parse_request = ParseRequest,
+    .read_node = ReadNode,
+    .gates = kGates,
+    .score_node = ScoreNode,
+};
+
+}  // namespace aliquot::vendors

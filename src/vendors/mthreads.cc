@@ -1,0 +1,142 @@
+// Moore Threads: memory in MiB (asked for in units of 512), cores in sixteenths of
+// a card; both are sums over the cards of a container. The node says nothing but
+// its capacity. A pod uses one card, or one container of it several.
+#include <algorithm>
+
+#include "vendors/shared.h"
+#include "vendors/vendors.h"
+
+namespace aliquot::vendors {
+namespace {
+
+using core::Attempt;
+using core::Candidate;
+using core::Pick;
+using core::Reason;
+
+constexpr std::string_view kIndexKey = "mthreads.com/gpu-index";
+constexpr std::string_view kNodeKey = "mthreads.com/predicate-node";
+constexpr std::string_view kTimeKey = "mthreads.com/predicate-time";
+constexpr int64_t kCardCores = 16;
+constexpr int64_t kCardSlots = 100;
+
+int64_t DivideUp(int64_t amount, int64_t parts) { return (amount + parts - 1) / parts; }
+
+std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
+                                                   const core::ResourceReader& resources,
+                                                   std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  if (!asked) return std::nullopt;
+  core::ContainerRequest request = ShareRequest(*asked, 0);
+  request.memory = DivideUp(request.memory, request.count);
+  request.cores = DivideUp(request.cores, request.count);
+  return request;
+}
+
+Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
+  std::vector<core::Device> cards;
+  const int64_t cores = CapacityOf(node, vendor.config().cores_name);
+  if (cores <= 0) return cards;
+  if (cores > kMostCards * kCardCores) return TooManyCards(vendor.config().cores_name);
+  const int64_t units =
+      std::clamp<int64_t>(CapacityOf(node, vendor.config().memory_name), 0, kMaxInt32);
+  const int64_t memory = units * vendor.memory_factor() * kCardCores / cores;
+  if (memory > kMaxInt32) return InvalidError(vendor.config().memory_name + ": out of range");
+  for (int64_t i = 0; i < std::max<int64_t>(cores / kCardCores, 1); ++i) {
+    core::Device& card = cards.emplace_back(MakeCard(vendor, node, "-mthreads-", i));
+    card.slots = kCardSlots;
+    card.memory = memory;
+    card.cores = kCardCores;
+  }
+  return cards;
+}
+
+bool IsApp(const Attempt& attempt, size_t container) {
+  return attempt.pod.containers[container].kind == core::ContainerKind::kApp;
+}
+
+bool IsOurs(const Attempt& attempt, const core::Placed& placed) {
+  return attempt.cards()[placed.device].vendor == attempt.vendor.id();
+}
+
+// The card of the earlier app (or init) containers: the pod names one for all.
+Reason OneCardPerPod(Candidate& candidate) {
+  const Attempt& attempt = candidate.attempt;
+  for (const core::Placed& placed : attempt.placed)
+    if (IsOurs(attempt, placed) && placed.device != candidate.take.device &&
+        IsApp(attempt, placed.container) == IsApp(attempt, attempt.container))
+      return Reason::kCardNotFoundCustomFilterRule;
+  return Reason::kNone;
+}
+
+// The first of several containers looks for a card with room for all of them.
+bool SelectsForAll(const Attempt& attempt) {
+  size_t containers = 0;
+  for (const core::ContainerDemand& demand : attempt.pod.containers)
+    for (const core::ContainerRequest& request : demand.requests)
+      containers += request.vendor == attempt.vendor.id() ? 1 : 0;
+  return containers > 1 && attempt.request.count == 1;
+}
+
+bool HoldsAll(const Attempt& attempt, size_t device) {
+  const core::Device& card = attempt.cards()[device];
+  std::vector<core::Placed> wanted;
+  std::vector<core::ContainerKind> kinds;
+  for (const core::ContainerDemand& demand : attempt.pod.containers) {
+    for (const core::ContainerRequest& request : demand.requests)
+      if (request.vendor == attempt.vendor.id())
+        wanted.push_back(
+            {kinds.size(), 0, request.memory > 0 ? request.memory : card.memory, request.cores});
+    kinds.push_back(demand.kind);
+  }
+  const core::DeviceUse total =
+      attempt.node.use()[device] + core::CollapsePlaced(wanted, kinds, 1).front();
+  return total.slots <= card.slots && total.memory <= card.memory && total.cores <= card.cores;
+}
+
+bool SelectForAll(const Attempt& attempt, std::vector<Pick>& picks) {
+  auto best = std::find_if(picks.begin(), picks.end(), [&](const Pick& pick) {
+    return std::any_of(attempt.placed.begin(), attempt.placed.end(),
+                       [&](const core::Placed& placed) { return placed.device == pick.device; });
+  });
+  if (best == picks.end())
+    best = std::find_if(picks.begin(), picks.end(),
+                        [&](const Pick& pick) { return HoldsAll(attempt, pick.device); });
+  if (best == picks.end()) best = picks.begin();
+  picks = {*best};
+  return true;
+}
+
+void Annotate(const core::Assigned& assigned, StringMap& annotations) {
+  annotations.emplace(kIndexKey, IndexesOfLastContainer(assigned.allocation));
+  annotations.emplace(kNodeKey, assigned.node);
+  annotations.emplace(kTimeKey, FormatUnixNanoseconds(assigned.now));
+}
+
+constexpr core::Gate kGates[] = {
+    core::gates::Healthy,           core::gates::IdAllowed,
+    core::gates::FreeSlot,          core::gates::IdleUnderMutex,
+    core::gates::QuotaAllows,       core::gates::FreeMemory,
+    core::gates::FreeCores,         core::gates::ExclusiveIsIdle,
+    core::gates::CoresNotExhausted, OneCardPerPod,
+};
+
+constexpr std::string_view kOtherPodKeys[] = {kIndexKey, kNodeKey, kTimeKey};
+
+}  // namespace
+
+constexpr core::VendorSpec kMthreads{
+    .key = "Mthreads",
+    .allocated = "hami.io/mthreads-vgpu-devices-allocated",
+    .other_pod_keys = kOtherPodKeys,
+    .use_id = "mthreads.ai/use-gpuuuid",
+    .nouse_id = "mthreads.ai/nouse-gpuuuid",
+    .parse_request = ParseRequest,
+    .read_node = ReadNode,
+    .gates = kGates,
+    .selects = SelectsForAll,
+    .select = SelectForAll,
+    .annotate = Annotate,
+};
+
+}  // namespace aliquot::vendors

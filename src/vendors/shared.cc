@@ -1,0 +1,141 @@
+#include "vendors/shared.h"
+
+#include <chrono>
+#include <utility>
+
+#include "aliquot/base/quantity.h"
+#include "aliquot/base/strings.h"
+#include "aliquot/codec/node_devices.h"
+
+namespace aliquot::vendors {
+
+std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceReader& resources,
+                               std::optional<core::InvalidRequest>& invalid, MemoryUnit unit) {
+  const core::VendorConfig& config = vendor.config();
+  const int64_t factor = unit == nullptr ? vendor.memory_factor() : 1;
+  Asked asked;
+  asked.count = resources.Whole(config.count_name, kMaxInt32, invalid).value_or(0);
+  asked.memory = resources.Whole(config.memory_name,
+                                 unit == nullptr ? kMaxInt32 / factor : INT64_MAX, invalid);
+  if (asked.memory && unit != nullptr) {
+    asked.memory = unit(*resources.Find(config.memory_name), *asked.memory);
+    if (*asked.memory > kMaxInt32 && !invalid)
+      invalid = resources.Invalid(config.memory_name, "out of range");
+  }
+  asked.cores = resources.Whole(config.cores_name, kMaxInt32, invalid);
+  if (invalid) return std::nullopt;
+  if (asked.count == 0) {
+    if (asked.memory || asked.cores)
+      invalid = resources.Invalid(asked.memory ? config.memory_name : config.cores_name,
+                                  "needs " + config.count_name);
+    return std::nullopt;
+  }
+  if (asked.memory) *asked.memory *= factor;
+  return asked;
+}
+
+int64_t MebibytesIfSuffixed(std::string_view text, int64_t value) {
+  return text.ends_with('i') ? value / (1 << 20) : value;
+}
+
+std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,
+                                                 const core::ResourceReader& resources,
+                                                 std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  if (!asked) return std::nullopt;
+  return ShareRequest(*asked, 0);
+}
+
+core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores) {
+  core::ContainerRequest request;
+  request.count = asked.count;
+  request.memory = asked.memory.value_or(0);
+  if (request.memory == 0) request.memory_percent = 100;
+  request.cores = asked.cores.value_or(default_cores);
+  return request;
+}
+
+void TakeSlotOnly(core::Candidate&) {}
+
+Error TooManyCards(std::string_view resource) {
+  return InvalidError(std::string(resource) + ": more than " + std::to_string(kMostCards) +
+                      " cards");
+}
+
+int64_t CapacityOf(const core::NodeSpec& node, std::string_view resource) {
+  const std::string* text = Find(*node.capacity, resource);
+  const std::optional<Quantity> quantity = text ? Quantity::Parse(*text) : std::nullopt;
+  return quantity ? quantity->AsInt64().value_or(0) : 0;
+}
+
+Result<std::vector<core::Device>> ReadJsonCards(const core::Vendor& vendor,
+                                                const core::NodeSpec& node) {
+  std::vector<core::Device> cards;
+  const std::string* text = Find(*node.annotations, vendor.spec().node_register);
+  if (text == nullptr) return cards;
+  Result<std::vector<codec::NodeDevice>> registered = codec::ParseNodeDevicesJson(*text);
+  if (!registered) return registered.error();
+  for (codec::NodeDevice& entry : *registered) {
+    vendor.Claim(entry.device);
+    entry.device.facts = std::move(entry.custom_info);
+    cards.push_back(std::move(entry.device));
+  }
+  return cards;
+}
+
+Result<std::vector<core::Device>> ReadColonCards(const core::Vendor& vendor,
+                                                 const core::NodeSpec& node) {
+  const std::string* text = Find(*node.annotations, vendor.spec().node_register);
+  if (text == nullptr) return std::vector<core::Device>();
+  Result<std::vector<core::Device>> cards = codec::ParseNodeDevicesColon(*text);
+  if (cards)
+    for (core::Device& card : *cards) vendor.Claim(card);
+  return cards;
+}
+
+core::Device MakeCard(const core::Vendor& vendor, const core::NodeSpec& node,
+                      std::string_view infix, int64_t index) {
+  core::Device card;
+  card.id = std::string(node.name) + std::string(infix) + std::to_string(index);
+  card.type = vendor.key();
+  card.index = static_cast<uint32_t>(index);
+  card.healthy = true;
+  vendor.Claim(card);
+  return card;
+}
+
+std::string FormatUnixNanoseconds(WallTime time) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
+std::string IndexesOfLastContainer(const core::VendorAllocation& allocation) {
+  std::vector<std::string> indexes;
+  for (const std::vector<core::Share>& shares : allocation.containers) {
+    if (shares.empty()) continue;
+    indexes.clear();
+    for (const core::Share& share : shares) indexes.push_back(std::to_string(share.index));
+  }
+  return Join(indexes, ",");
+}
+
+std::string JsonText(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || c == '<' || c == '>' || c == '&') {
+      out += "\\u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+}  // namespace aliquot::vendors

@@ -1,0 +1,93 @@
+// What several vendors' files are made of: tables of gates, and the usual ways
+// to read a request and a node's cards.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aliquot/base/result.h"
+#include "aliquot/core/gates.h"
+#include "aliquot/core/request.h"
+#include "aliquot/core/vendor.h"
+
+namespace aliquot::vendors {
+
+constexpr int64_t kMaxInt32 = 2147483647;
+
+// A share of memory and cores of a card.
+inline constexpr core::Gate kShareGates[] = {
+    core::gates::Healthy,           core::gates::TypeAllowed,    core::gates::IdAllowed,
+    core::gates::FreeSlot,          core::gates::IdleUnderMutex, core::gates::QuotaAllows,
+    core::gates::FreeMemory,        core::gates::FreeCores,      core::gates::ExclusiveIsIdle,
+    core::gates::CoresNotExhausted,
+};
+
+// ---- requests
+
+// A container's wish as it is written: memory in accounting units, for one card.
+struct Asked {
+  int64_t count = 0;  // above 0
+  std::optional<int64_t> memory;
+  std::optional<int64_t> cores;
+};
+
+// From a quantity's text and its whole number to accounting units.
+using MemoryUnit = int64_t (*)(std::string_view text, int64_t value);
+
+// "24Gi" is bytes, a number without a binary suffix MiB.
+int64_t MebibytesIfSuffixed(std::string_view text, int64_t value);
+
+// Count, memory and cores under the configured names. No value: the container asks
+// nothing, or `invalid` is set. `unit` stands in for the memory factor.
+std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceReader& resources,
+                               std::optional<core::InvalidRequest>& invalid,
+                               MemoryUnit unit = nullptr);
+
+// A count, with the cards' memory wholly; VendorSpec::parse_request of vendors that
+// have no other resource.
+std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,
+                                                 const core::ResourceReader& resources,
+                                                 std::optional<core::InvalidRequest>& invalid);
+
+// Without memory: all of the card's.
+core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores);
+
+// Takes a slot of the card and nothing else; a VendorSpec::size_share.
+void TakeSlotOnly(core::Candidate& candidate);
+
+// ---- nodes
+
+// A node with more cards of a vendor is a mistake.
+constexpr int64_t kMostCards = 1024;
+Error TooManyCards(std::string_view resource);
+
+// The plain whole number of the node's capacity; 0: absent, or not one.
+int64_t CapacityOf(const core::NodeSpec& node, std::string_view resource);
+
+// From the vendor's register annotation, in one of its two forms. No annotation:
+// no cards.
+Result<std::vector<core::Device>> ReadJsonCards(const core::Vendor& vendor,
+                                                const core::NodeSpec& node);
+Result<std::vector<core::Device>> ReadColonCards(const core::Vendor& vendor,
+                                                 const core::NodeSpec& node);
+
+// A healthy card that the node's capacity speaks of: "<node><infix><index>", its
+// type is the vendor's key.
+core::Device MakeCard(const core::Vendor& vendor, const core::NodeSpec& node,
+                      std::string_view infix, int64_t index);
+
+// ---- annotations
+
+// Nanoseconds since the Unix epoch, as decimal text.
+std::string FormatUnixNanoseconds(WallTime time);
+
+// "1,0": the hosts' indexes of the last container that has shares.
+std::string IndexesOfLastContainer(const core::VendorAllocation& allocation);
+
+// A JSON text, as Go's encoding/json writes it ('<', '>' and '&' escaped).
+std::string JsonText(std::string_view text);
+
+}  // namespace aliquot::vendors
