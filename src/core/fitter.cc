@@ -7,8 +7,6 @@
 namespace aliquot::core {
 namespace {
 
-constexpr int64_t kWholeCardCores = 100;
-
 Placed PlacedAt(size_t container, const Pick& pick) {
   return {container, pick.device, pick.memory, pick.cores, pick.slots, pick.profile, pick.place};
 }
@@ -17,14 +15,6 @@ int Compare(float a, float b) { return a < b ? -1 : a > b ? 1 : 0; }
 int Compare(int64_t a, int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
 }  // namespace
-
-void TakeAsAsked(Candidate& candidate) {
-  const ContainerRequest& request = candidate.request;
-  candidate.take.cores = std::min(request.cores, kWholeCardCores);
-  candidate.take.memory = request.memory;
-  if (request.memory <= 0 && request.memory_percent != kNoPercent)
-    candidate.take.memory = candidate.card.memory * request.memory_percent / 100;
-}
 
 float DeviceScore(const Device& card, const DeviceUse& use, const ContainerDemand& demand,
                   const ScoringWeights& weights) {
@@ -150,15 +140,14 @@ std::optional<Refusal> Fitter::FitRequest(size_t container, const ContainerReque
   const Vendor& vendor = registry_[request.vendor];
   const VendorSpec& spec = vendor.spec();
   handed_.clear();
-  bool bounded = true;  // a card gives one share at most
-  for (const uint32_t position : order_) {
-    const Device& card = cards[position];
-    if (card.vendor != request.vendor || !card.requestable) continue;
-    handed_.push_back(position);
-    if (spec.gives_several != nullptr && spec.gives_several(pod_, vendor, card)) bounded = false;
-  }
+  for (const uint32_t position : order_)
+    if (cards[position].vendor == request.vendor && cards[position].requestable)
+      handed_.push_back(position);
+  const auto gives_several = [&](uint32_t position) {
+    return spec.gives_several != nullptr && spec.gives_several(pod_, vendor, cards[position]);
+  };
   const auto want = static_cast<size_t>(request.count);
-  if (handed_.empty() || (bounded && want > handed_.size()))
+  if (want > handed_.size() && std::none_of(handed_.begin(), handed_.end(), gives_several))
     return Refusal::Bare(Reason::kNodeInsufficientDevice);
   ReasonCounts counts;
   if (node_->unreadable(request.vendor)) {
@@ -183,7 +172,7 @@ std::optional<Refusal> Fitter::FitRequest(size_t container, const ContainerReque
   for (auto at = handed_.rbegin(); at != handed_.rend(); ++at)
     while (PickCard(attempt, *at)) {
       if (!walk_.collects_all && walk_.picks.size() == want) return std::nullopt;
-      if (bounded || !spec.gives_several(pod_, vendor, cards[*at])) break;
+      if (!gives_several(*at)) break;
     }
   if (walk_.collects_all && walk_.picks.size() >= want && spec.select(attempt, walk_.picks)) {
     // Each of them was within the quota beside the cheapest others, not beside these.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
@@ -82,7 +83,8 @@ class BindService::Attempt {
   Step FindReservation();
   Step Reserve();
   Step Patch(const StringMap& annotations, const std::vector<std::string>& stale);
-  Step TakeLock();
+  Step TakeLocks();
+  void ReleaseLocks();
   Outcome SendBinding();
   void Finish(const Outcome& outcome);
 
@@ -104,7 +106,7 @@ class BindService::Attempt {
   core::PodRequest request_;
   ledger::Reservation reservation_;  // made by this attempt
   StringMap annotations_;            // of the Binding
-  bool locked_ = false;
+  std::vector<core::NodeLock> locked_;
   bool may_be_bound_ = false;  // the binding's outcome could not be learnt
 };
 
@@ -123,7 +125,7 @@ Outcome BindService::Attempt::Bind() {
   if (Step end = ParseRequest()) return *end;
   if (!request_.empty()) {
     if (Step end = FindReservation()) return *end;
-    if (Step end = TakeLock()) return *end;
+    if (Step end = TakeLocks()) return *end;
   }
   return SendBinding();
 }
@@ -200,7 +202,7 @@ Step BindService::Attempt::FindReservation() {
   if (s_.options_.assignment_write == AssignmentWrite::kFilter) return {};
 
   held = s_.ledger_.Find(ref_.uid);
-  if (!held) return {};  // TakeLock says it
+  if (!held) return {};  // TakeLocks says it
   annotations_ =
       AssignmentAnnotations(*pod_, held->allocation, node_, s_.clock_.Now(), s_.registry_);
   const std::vector<std::string> stale =
@@ -255,24 +257,46 @@ Step BindService::Attempt::Patch(const StringMap& annotations,
   return Failed(patched.error());
 }
 
-Step BindService::Attempt::TakeLock() {
-  const bool locks = std::ranges::any_of(s_.registry_.vendors(), [&](const core::Vendor& vendor) {
-    return vendor.spec().lock == core::NodeLock::kShared && request_.Asks(vendor.id());
-  });
-  if (locks) {
+// Every lock that the pod's vendors ask for. Whoever waits for one holds none.
+Step BindService::Attempt::TakeLocks() {
+  std::vector<core::NodeLock> wanted;
+  for (const core::Vendor& vendor : s_.registry_.vendors()) {
+    const core::NodeLock lock = vendor.spec().lock;
+    if (lock != core::NodeLock::kNone && request_.Asks(vendor.id()) &&
+        std::ranges::count(wanted, lock) == 0)
+      wanted.push_back(lock);
+  }
+  while (locked_.size() < wanted.size()) {
+    const core::NodeLock next = wanted[locked_.size()];
     const Result<void> acquired =
-        s_.locks_.Acquire(node_, *pod_, call_.deadline, context_.caller_gone);
-    if (!acquired) {
+        locked_.empty()
+            ? s_.locks_.Acquire(node_, *pod_, call_.deadline, context_.caller_gone, next)
+            : s_.locks_.TryAcquire(node_, *pod_, call_.deadline, next);
+    if (acquired) {
+      locked_.push_back(next);
+    } else if (!locked_.empty() && acquired.error().code == ErrorCode::kConflict) {
+      ReleaseLocks();
+      std::ranges::reverse(wanted);  // there are two kinds: wait for the other one
+    } else {
       const bool node_gone = acquired.error().code == ErrorCode::kNotFound;
       return Outcome{node_gone ? Outcome::kFinal : Outcome::kRetry, acquired.error().message};
     }
-    locked_ = true;
   }
   const auto held = s_.ledger_.Find(ref_.uid);
   if (!held || held->node != node_)
     return Outcome{Outcome::kRetry,
                    "reservation of " + Pod() + " expired while it waited for node " + node_};
   return {};
+}
+
+void BindService::Attempt::ReleaseLocks() {
+  for (const core::NodeLock kind : locked_) {
+    const Result<void> released = s_.locks_.Release(node_, ref_, late_call_.deadline, kind);
+    if (!released)
+      log::Warn("Could not release the node lock",
+                {{"pod", Display(ref_)}, {"node", node_}, {"error", released.error().message}});
+  }
+  locked_.clear();
 }
 
 Outcome BindService::Attempt::SendBinding() {
@@ -312,12 +336,7 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
   }
   if (outcome.end == Outcome::kRetry) reservation_.Commit();
   if (outcome.end == Outcome::kFinal) s_.ledger_.Forget(ref_.uid);
-  if (locked_ && !may_be_bound_) {
-    const Result<void> released = s_.locks_.Release(node_, ref_, late_call_.deadline);
-    if (!released)
-      log::Warn("Could not release the node lock",
-                {{"pod", Display(ref_)}, {"node", node_}, {"error", released.error().message}});
-  }
+  if (!may_be_bound_) ReleaseLocks();
   if (!outcome.silent)
     s_.record_(ref_, true, "BindingFailed", outcome.event.empty() ? outcome.text : outcome.event);
   log::Warn("Could not bind pod", {{"pod", Display(ref_)},

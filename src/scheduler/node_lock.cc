@@ -35,6 +35,11 @@ bool IsGroupMember(const kube::Pod& pod) {
   return (group != nullptr && !group->empty()) || !pod.pod_group.empty();
 }
 
+// Cambricon's own lock; its device plugin knows key and value. The value names no
+// owner.
+constexpr std::string_view kCambriconLockKey = "cambricon.com/dsmlu.lock";
+constexpr Duration kCambriconExpiry = std::chrono::minutes(2);
+
 Error Contention(const std::string& text) {
   return {ErrorCode::kConflict, text + ": node lock contention"};
 }
@@ -53,13 +58,6 @@ NodePtr Newest(NodePtr a, NodePtr b) {
   const auto version_a = ParseInt64(a->meta.resource_version);
   const auto version_b = ParseInt64(b->meta.resource_version);
   return version_a && version_b && *version_b > *version_a ? b : a;
-}
-
-kube::MetadataPatch LockPatch(const kube::Node& node, std::optional<std::string> text) {
-  kube::MetadataPatch patch;
-  patch.resource_version = node.meta.resource_version;
-  patch.annotations[std::string(kNodeLockKey)] = std::move(text);
-  return patch;
 }
 
 // The lock is that of an earlier pod of this name.
@@ -97,6 +95,10 @@ struct NodeLocks::Impl {
     std::string text;
     SteadyTime since;
   };
+  struct Holder {
+    std::string text;
+    std::string uid;
+  };
   // Of a node's lock, as seen by a pod that wants it.
   struct Sight {
     enum { kFree, kOurs, kHeld } state;  // free: also one that may be taken over
@@ -105,17 +107,26 @@ struct NodeLocks::Impl {
   // Empty: the lock is taken. Otherwise it is held, and worth a look then.
   using Attempted = std::optional<SteadyTime>;
 
-  Impl(kube::Api& api, const kube::Store<kube::Pod>& pods, const kube::Store<kube::Node>& nodes,
-       const Options& options, const Clock& clock, std::function<void(bool)> on_waiting)
-      : api_(api),
+  Impl(core::NodeLock kind, kube::Api& api, const kube::Store<kube::Pod>& pods,
+       const kube::Store<kube::Node>& nodes, const Options& options, const Clock& clock,
+       std::function<void(bool)> on_waiting)
+      : kind_(kind),
+        api_(api),
         pods_(pods),
         nodes_(nodes),
         options_(options),
         clock_(clock),
         on_waiting_(std::move(on_waiting)) {}
 
+  Result<void> Acquire(const std::string& node, const kube::Pod& pod, SteadyTime deadline,
+                       const std::function<bool()>& caller_gone, bool may_wait);
   Result<void> AcquireInTurn(Waiter& self, const std::string& node, const kube::Pod& pod,
-                             SteadyTime deadline, const std::function<bool()>& caller_gone);
+                             SteadyTime deadline, const std::function<bool()>& caller_gone,
+                             bool may_wait);
+  Result<void> Release(const std::string& node, const ObjectRef& pod, SteadyTime deadline);
+  void OnNode(const kube::Node& node);
+  void OnPod(const kube::Pod& pod);
+  void Stop();
   Result<Attempted> Attempt(Waiter& self, const std::string& name, const kube::Pod& pod,
                             SteadyTime deadline, bool may_wait);
   Result<Sight> Look(Waiter& self, const kube::Node& node, const kube::Pod& pod,
@@ -129,6 +140,12 @@ struct NodeLocks::Impl {
 
   bool MayWait(const kube::Pod& pod) const;
   Error HeldError(const std::string& node) const;
+  bool shared() const { return kind_ == core::NodeLock::kShared; }
+  std::string_view key() const { return shared() ? kNodeLockKey : kCambriconLockKey; }
+  Duration expiry() const { return shared() ? options_.node_lock_timeout : kCambriconExpiry; }
+  kube::MetadataPatch LockPatch(const kube::Node& node, std::optional<std::string> text) const;
+  std::string NewText(const std::string& node, const kube::Pod& pod);
+  bool IsOurs(const std::string& node, const std::string& text, const ObjectRef& pod);
   bool Enqueue(Waiter& self, const std::string& node, bool may_wait);
   void Dequeue(Waiter& self, const std::string& node);
   NodePtr Latest(const std::string& node);
@@ -137,6 +154,7 @@ struct NodeLocks::Impl {
   void Wake(Waiter& waiter) REQUIRES_LOCK(mutex_);
   Duration UnreadableFor(const std::string& node, const std::string& text);
 
+  const core::NodeLock kind_;
   kube::Api& api_;
   const kube::Store<kube::Pod>& pods_;
   const kube::Store<kube::Node>& nodes_;
@@ -147,6 +165,8 @@ struct NodeLocks::Impl {
   Mutex mutex_;
   std::map<std::string, Queue, std::less<>> queues_ GUARDED_BY(mutex_);
   std::map<std::string, Unreadable, std::less<>> unreadable_ GUARDED_BY(mutex_);  // by node
+  // Of locks that name no owner: whose the ones are that we wrote. By node.
+  std::map<std::string, Holder, std::less<>> holders_ GUARDED_BY(mutex_);
   size_t waiting_ GUARDED_BY(mutex_) = 0;
   bool stopped_ GUARDED_BY(mutex_) = false;
   CondVar stop_;
@@ -161,7 +181,35 @@ bool NodeLocks::Impl::MayWait(const kube::Pod& pod) const {
   return options_.bind_wait == BindWait::kAll;
 }
 
+kube::MetadataPatch NodeLocks::Impl::LockPatch(const kube::Node& node,
+                                               std::optional<std::string> text) const {
+  kube::MetadataPatch patch;
+  patch.resource_version = node.meta.resource_version;
+  patch.annotations[std::string(key())] = std::move(text);
+  return patch;
+}
+
+std::string NodeLocks::Impl::NewText(const std::string& node, const kube::Pod& pod) {
+  // Never older than the pod: a lock that is would be an earlier pod's.
+  const WallTime now = std::max(clock_.Now(), pod.meta.created.value_or(WallTime::min()));
+  std::string text = codec::FormatNodeLock({now, pod.meta.ns, pod.meta.name, !shared()});
+  if (shared()) return text;
+  MutexLock lock(mutex_);
+  holders_[node] = {text, pod.meta.uid};
+  return text;
+}
+
+bool NodeLocks::Impl::IsOurs(const std::string& node, const std::string& text,
+                             const ObjectRef& pod) {
+  if (shared()) return codec::NodeLockBelongsTo(text, pod.ns, pod.name);
+  MutexLock lock(mutex_);
+  const auto holder = holders_.find(node);
+  return holder != holders_.end() && holder->second.text == text && holder->second.uid == pod.uid;
+}
+
 Error NodeLocks::Impl::HeldError(const std::string& node) const {
+  if (!shared())
+    return {ErrorCode::kConflict, "node " + node + " has been locked within 2 minutes"};
   return Contention("node " + node + " has been locked within " +
                     FormatGoDuration(options_.node_lock_timeout));
 }
@@ -225,8 +273,8 @@ void NodeLocks::Impl::TellWaiting() {
 
 Result<void> NodeLocks::Impl::AcquireInTurn(Waiter& self, const std::string& node,
                                             const kube::Pod& pod, SteadyTime deadline,
-                                            const std::function<bool()>& caller_gone) {
-  const bool may_wait = MayWait(pod);
+                                            const std::function<bool()>& caller_gone,
+                                            bool may_wait) {
   const SteadyTime until = std::min(
       deadline, steady_clock::now() + std::min(options_.node_lock_retry_timeout, kLongestWait));
   const Error held = HeldError(node);
@@ -288,9 +336,7 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
       if (sight->state == Sight::kHeld) return Attempted(sight->look_again);
       if (sight->state == Sight::kOurs) return Attempted();
 
-      // Never older than the pod: a lock that is would be an earlier pod's.
-      const WallTime now = std::max(clock_.Now(), pod.meta.created.value_or(WallTime::min()));
-      const std::string text = codec::FormatNodeLock({now, pod.meta.ns, pod.meta.name, false});
+      const std::string text = NewText(name, pod);
       Result<kube::Node> patched = api_.PatchNode(name, LockPatch(*node, text).ToJson(), call);
       if (patched) {
         Keep(*std::move(patched));
@@ -310,7 +356,7 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
 
 Result<NodeLocks::Impl::Sight> NodeLocks::Impl::Look(Waiter& self, const kube::Node& node,
                                                      const kube::Pod& pod, SteadyTime deadline) {
-  const std::string* text = Find(node.meta.annotations, kNodeLockKey);
+  const std::string* text = Find(node.meta.annotations, key());
   if (text == nullptr) return Sight{Sight::kFree};
   const Result<codec::NodeLock> lock = codec::ParseNodeLock(*text);
   {
@@ -321,20 +367,19 @@ Result<NodeLocks::Impl::Sight> NodeLocks::Impl::Look(Waiter& self, const kube::N
     self.owner_name = lock ? lock->name : "";
   }
   if (!lock) {
-    if (UnreadableFor(node.meta.name, *text) > options_.node_lock_timeout)
-      return Sight{Sight::kFree};
+    if (UnreadableFor(node.meta.name, *text) > expiry()) return Sight{Sight::kFree};
     return lock.error();
   }
   const Duration age = clock_.Now() - lock->time;
-  if (age > options_.node_lock_timeout) return Sight{Sight::kFree};
-  if (codec::NodeLockBelongsTo(*text, pod.meta.ns, pod.meta.name))
+  if (age > expiry()) return Sight{Sight::kFree};
+  if (IsOurs(node.meta.name, *text, pod.meta.Ref()))
     return Sight{IsPredecessors(*lock, pod) ? Sight::kFree : Sight::kOurs};
   if (!lock->ns.empty() && !lock->name.empty()) {
     const Result<bool> done = OwnerIsDone(*lock, node.meta.name, deadline);
     if (!done) return done.error();
     if (*done) return Sight{Sight::kFree};
   }
-  const Duration left = options_.node_lock_timeout - std::max(age, Duration::zero());
+  const Duration left = expiry() - std::max(age, Duration::zero());
   return Sight{Sight::kHeld,
                steady_clock::now() + std::min(left, kLongestWait) + std::chrono::milliseconds(1)};
 }
@@ -407,72 +452,116 @@ bool NodeLocks::Impl::Pause(int tries, const std::string& seed, SteadyTime deadl
   return true;
 }
 
+// ---- giving it back, and what the caches saw
+
+Result<void> NodeLocks::Impl::Acquire(const std::string& node, const kube::Pod& pod,
+                                      SteadyTime deadline, const std::function<bool()>& caller_gone,
+                                      bool may_wait) {
+  Waiter self;
+  if (!Enqueue(self, node, may_wait)) return HeldError(node);
+  Result<void> acquired = AcquireInTurn(self, node, pod, deadline, caller_gone, may_wait);
+  Dequeue(self, node);
+  TellWaiting();
+  return acquired;
+}
+
+Result<void> NodeLocks::Impl::Release(const std::string& node, const ObjectRef& pod,
+                                      SteadyTime deadline) {
+  const kube::CallOptions call{kube::Lane::kScheduling, deadline};
+  for (int tries = 1;; ++tries) {
+    Result<kube::Node> changed = api_.GetNode(node, call);
+    if (changed) {
+      const std::string* text = Find(changed->meta.annotations, key());
+      if (text == nullptr || !IsOurs(node, *text, pod)) return {};
+      changed = api_.PatchNode(node, LockPatch(*changed, std::nullopt).ToJson(), call);
+    }
+    if (changed) {
+      OnNode(*Keep(*std::move(changed)));  // ahead of the caches
+      return {};
+    }
+    if (changed.error().code == ErrorCode::kNotFound) return {};
+    if (tries == kTries || !Pause(tries, pod.uid, deadline))
+      return WriteFailed("release", node, changed.error());
+  }
+}
+
+void NodeLocks::Impl::OnNode(const kube::Node& node) {
+  const std::string* text = Find(node.meta.annotations, key());
+  const bool unreadable = text != nullptr && !codec::ParseNodeLock(*text);
+  if (unreadable) UnreadableFor(node.meta.name, *text);
+  MutexLock lock(mutex_);
+  if (!unreadable) unreadable_.erase(node.meta.name);
+  const auto queue = queues_.find(node.meta.name);
+  if (queue == queues_.end()) return;
+  Waiter& first = *queue->second.waiters.front();
+  if (!first.seen || text == nullptr || *text != *first.seen) Wake(first);
+}
+
+void NodeLocks::Impl::OnPod(const kube::Pod& pod) {
+  MutexLock lock(mutex_);
+  for (const auto& [node, queue] : queues_) {
+    Waiter& first = *queue.waiters.front();
+    if (first.owner_name == pod.meta.name && first.owner_ns == pod.meta.ns) Wake(first);
+  }
+}
+
+void NodeLocks::Impl::Stop() {
+  MutexLock lock(mutex_);
+  stopped_ = true;
+  stop_.NotifyAll();
+  for (const auto& [node, queue] : queues_)
+    for (Waiter* waiter : queue.waiters) waiter->changed.NotifyAll();
+}
+
 // ---- NodeLocks
 
 NodeLocks::NodeLocks(kube::Api& api, const kube::Store<kube::Pod>& pods,
                      const kube::Store<kube::Node>& nodes, const Options& options,
                      const Clock& clock, std::function<void(bool)> on_waiting)
-    : impl_(std::make_unique<Impl>(api, pods, nodes, options, clock, std::move(on_waiting))) {}
+    : on_waiting_(std::move(on_waiting)) {
+  const auto tell = [this](bool waiting) {
+    MutexLock lock(mutex_);
+    const int before = waiting_kinds_;
+    waiting_kinds_ += waiting ? 1 : -1;
+    if (on_waiting_ && (before == 0 || waiting_kinds_ == 0)) on_waiting_(waiting);
+  };
+  shared_ = std::make_unique<Impl>(core::NodeLock::kShared, api, pods, nodes, options, clock, tell);
+  cambricon_ =
+      std::make_unique<Impl>(core::NodeLock::kCambricon, api, pods, nodes, options, clock, tell);
+}
 
 NodeLocks::~NodeLocks() = default;
 
-Result<void> NodeLocks::Acquire(const std::string& node, const kube::Pod& pod, SteadyTime deadline,
-                                const std::function<bool()>& caller_gone) {
-  Impl::Waiter self;
-  if (!impl_->Enqueue(self, node, impl_->MayWait(pod))) return impl_->HeldError(node);
-  Result<void> acquired = impl_->AcquireInTurn(self, node, pod, deadline, caller_gone);
-  impl_->Dequeue(self, node);
-  impl_->TellWaiting();
-  return acquired;
+NodeLocks::Impl& NodeLocks::Of(core::NodeLock kind) {
+  return kind == core::NodeLock::kShared ? *shared_ : *cambricon_;
 }
 
-Result<void> NodeLocks::Release(const std::string& node, const ObjectRef& pod,
-                                SteadyTime deadline) {
-  const kube::CallOptions call{kube::Lane::kScheduling, deadline};
-  for (int tries = 1;; ++tries) {
-    Result<kube::Node> changed = impl_->api_.GetNode(node, call);
-    if (changed) {
-      const std::string* text = Find(changed->meta.annotations, kNodeLockKey);
-      if (text == nullptr || !codec::NodeLockBelongsTo(*text, pod.ns, pod.name)) return {};
-      const std::string patch = LockPatch(*changed, std::nullopt).ToJson();
-      changed = impl_->api_.PatchNode(node, patch, call);
-    }
-    if (changed) {
-      OnNode(*impl_->Keep(*std::move(changed)));  // ahead of the caches
-      return {};
-    }
-    if (changed.error().code == ErrorCode::kNotFound) return {};
-    if (tries == kTries || !impl_->Pause(tries, pod.uid, deadline))
-      return WriteFailed("release", node, changed.error());
-  }
+Result<void> NodeLocks::Acquire(const std::string& node, const kube::Pod& pod, SteadyTime deadline,
+                                const std::function<bool()>& caller_gone, core::NodeLock kind) {
+  Impl& impl = Of(kind);
+  return impl.Acquire(node, pod, deadline, caller_gone, impl.MayWait(pod));
+}
+
+Result<void> NodeLocks::TryAcquire(const std::string& node, const kube::Pod& pod,
+                                   SteadyTime deadline, core::NodeLock kind) {
+  return Of(kind).Acquire(node, pod, deadline, nullptr, /*may_wait=*/false);
+}
+
+Result<void> NodeLocks::Release(const std::string& node, const ObjectRef& pod, SteadyTime deadline,
+                                core::NodeLock kind) {
+  return Of(kind).Release(node, pod, deadline);
 }
 
 void NodeLocks::OnNode(const kube::Node& node) {
-  const std::string* text = Find(node.meta.annotations, kNodeLockKey);
-  const bool unreadable = text != nullptr && !codec::ParseNodeLock(*text);
-  if (unreadable) impl_->UnreadableFor(node.meta.name, *text);
-  MutexLock lock(impl_->mutex_);
-  if (!unreadable) impl_->unreadable_.erase(node.meta.name);
-  const auto queue = impl_->queues_.find(node.meta.name);
-  if (queue == impl_->queues_.end()) return;
-  Impl::Waiter& first = *queue->second.waiters.front();
-  if (!first.seen || text == nullptr || *text != *first.seen) impl_->Wake(first);
+  shared_->OnNode(node);
+  cambricon_->OnNode(node);
 }
 
-void NodeLocks::OnPod(const kube::Pod& pod) {
-  MutexLock lock(impl_->mutex_);
-  for (const auto& [node, queue] : impl_->queues_) {
-    Impl::Waiter& first = *queue.waiters.front();
-    if (first.owner_name == pod.meta.name && first.owner_ns == pod.meta.ns) impl_->Wake(first);
-  }
-}
+void NodeLocks::OnPod(const kube::Pod& pod) { shared_->OnPod(pod); }
 
 void NodeLocks::Stop() {
-  MutexLock lock(impl_->mutex_);
-  impl_->stopped_ = true;
-  impl_->stop_.NotifyAll();
-  for (const auto& [node, queue] : impl_->queues_)
-    for (Impl::Waiter* waiter : queue.waiters) waiter->changed.NotifyAll();
+  shared_->Stop();
+  cambricon_->Stop();
 }
 
 }  // namespace aliquot::scheduler

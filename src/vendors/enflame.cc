@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/vendor_texts.h"
 #include "vendors/shared.h"
@@ -23,17 +22,6 @@ using core::Reason;
 constexpr std::string_view kCapacityKey = "enflame.com/gcu-drs-capacity";
 constexpr int64_t kMibPerGb = 1024;
 constexpr int64_t kMaxGb = kMaxInt32 / kMibPerGb;
-
-// The same hardware as seen by the other of the two vendors.
-bool UsedByOther(const Attempt& attempt, std::string_view other_key, uint32_t index) {
-  const core::Vendor* other = attempt.registry.Find(other_key);
-  if (other == nullptr) return false;
-  for (size_t i = 0; i < attempt.cards().size(); ++i)
-    if (attempt.cards()[i].vendor == other->id() && attempt.cards()[i].index == index &&
-        attempt.use[i].slots > 0)
-      return true;
-  return false;
-}
 
 // ---- whole cards: memory and cores are 100 each
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "aliquot/base/quantity.h"
 #include "vendors/kunlun_topology.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
@@ -41,17 +40,6 @@ bool SelectConnected(const Attempt& attempt, std::vector<Pick>& picks) {
   picks.clear();
   for (const size_t card : cards) picks.push_back(pick_of[card]);
   return true;
-}
-
-// The same hardware as seen by the other of the two vendors.
-bool UsedByOther(const Attempt& attempt, std::string_view other_key, uint32_t index) {
-  const core::Vendor* other = attempt.registry.Find(other_key);
-  if (other == nullptr) return false;
-  for (size_t i = 0; i < attempt.cards().size(); ++i)
-    if (attempt.cards()[i].vendor == other->id() && attempt.cards()[i].index == index &&
-        attempt.use[i].slots > 0)
-      return true;
-  return false;
 }
 
 // One word for the whole node: a card's own is told only of the id lists.

@@ -99,14 +99,12 @@ bool SelectsByLinks(const core::Attempt& attempt) {
 }
 
 constexpr core::Gate kGates[] = {
-    core::gates::Healthy,
-    mig::Trusted,
+    mig::Healthy,
     core::gates::NotCordoned,
     core::gates::TypeAllowed,
     core::gates::NumaGroup,
     core::gates::IdAllowed,
     core::gates::FreeSlot,
-    mig::FreeSlotBesidePicks,
     core::gates::IdleUnderMutex,
     mig::QuotaAllows,
     core::gates::FreeMemory,
@@ -137,7 +135,6 @@ constexpr core::VendorSpec kNvidia{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
-    .size_share = mig::SizeShare,
     .gives_several = mig::GivesSeveral,
     .selects = SelectsByLinks,
     .select = SelectByLinks,

@@ -94,17 +94,7 @@ const CardProfile& Named(const Profiles& profiles, int position) {
                        [&](const CardProfile& profile) { return profile.name == name; });
 }
 
-void BecomeInstance(const Candidate& candidate, core::Pick& take) {
-  const CardProfile& profile = candidate.card.profiles[static_cast<size_t>(take.profile)];
-  take.memory = profile.memory;
-  take.cores = profile.cores;
-}
-
-}  // namespace
-
-void SizeShare(Candidate& candidate) {
-  core::TakeAsAsked(candidate);
-  if (!IsMig(candidate.card)) return;
+void ChooseInstance(Candidate& candidate) {
   const std::vector<Slices> occupied = Occupied(candidate);
   for (const int profile : ProfilesFor(candidate)) {
     std::optional<Slices> place;
@@ -119,35 +109,42 @@ void SizeShare(Candidate& candidate) {
   }
 }
 
+void BecomeInstance(const Candidate& candidate, core::Pick& take) {
+  const CardProfile& profile = candidate.card.profiles[static_cast<size_t>(take.profile)];
+  take.memory = profile.memory;
+  take.cores = profile.cores;
+}
+
+}  // namespace
+
 bool GivesSeveral(const core::PodRequest& pod, const core::Vendor& vendor,
                   const core::Device& card) {
   return IsMig(card) && pod.selectors[vendor.id()].AllowsMode(card.mode);
 }
 
-Reason Trusted(Candidate& candidate) {
-  const bool is_mig = IsMig(candidate.card);
-  if (is_mig && candidate.attempt.node.lost_instance(candidate.vendor.id()))
-    return Reason::kCardNotHealth;
-  for (const core::Tenant& tenant : candidate.attempt.node.tenants(candidate.take.device))
-    if (tenant.instances.empty() == is_mig) return Reason::kCardNotHealth;
+Reason Healthy(Candidate& candidate) {
+  if (!candidate.card.healthy) return Reason::kCardNotHealth;
+  const core::NodeUsage& node = candidate.attempt.node;
+  const auto is_mig = [&] { return IsMig(candidate.card); };
+  if (node.lost_instance(candidate.vendor.id()) && is_mig()) return Reason::kCardNotHealth;
+  for (const core::Tenant& tenant : node.tenants(candidate.take.device))
+    if (tenant.instances.empty() == is_mig()) return Reason::kCardNotHealth;
   return Reason::kNone;
 }
 
-Reason FreeSlotBesidePicks(Candidate& candidate) {
-  if (!IsMig(candidate.card)) return Reason::kNone;
+Reason QuotaAllows(Candidate& candidate) {
+  if (!IsMig(candidate.card)) return core::gates::QuotaAllows(candidate);
   const auto picked =
       std::count_if(candidate.walk.picks.begin(), candidate.walk.picks.end(),
                     [&](const core::Pick& pick) { return pick.device == candidate.take.device; });
-  return candidate.card.slots > candidate.use.slots + picked ? Reason::kNone
-                                                             : Reason::kCardTimeSlicingExhausted;
-}
-
-Reason QuotaAllows(Candidate& candidate) {
+  if (candidate.card.slots <= candidate.use.slots + picked)
+    return Reason::kCardTimeSlicingExhausted;
+  ChooseInstance(candidate);
   if (candidate.take.profile < 0) return core::gates::QuotaAllows(candidate);
   const core::Pick asked = candidate.take;
   BecomeInstance(candidate, candidate.take);
   const Reason reason = core::gates::QuotaAllows(candidate);
-  candidate.take = asked;
+  candidate.take = asked;  // the card's memory and cores are compared with what is asked
   return reason;
 }
 

@@ -57,6 +57,16 @@ core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores) {
 
 void TakeSlotOnly(core::Candidate&) {}
 
+bool UsedByOther(const core::Attempt& attempt, std::string_view other_key, uint32_t index) {
+  const core::Vendor* other = attempt.registry.Find(other_key);
+  if (other == nullptr) return false;
+  for (size_t i = 0; i < attempt.cards().size(); ++i)
+    if (attempt.cards()[i].vendor == other->id() && attempt.cards()[i].index == index &&
+        attempt.use[i].slots > 0)
+      return true;
+  return false;
+}
+
 Error TooManyCards(std::string_view resource) {
   return InvalidError(std::string(resource) + ": more than " + std::to_string(kMostCards) +
                       " cards");

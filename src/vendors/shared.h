@@ -58,6 +58,10 @@ core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores);
 // Takes a slot of the card and nothing else; a VendorSpec::size_share.
 void TakeSlotOnly(core::Candidate& candidate);
 
+// The pod's node offers the same hardware through another vendor too, whose card of
+// this index is in use.
+bool UsedByOther(const core::Attempt& attempt, std::string_view other_key, uint32_t index);
+
 // ---- nodes
 
 // A node with more cards of a vendor is a mistake.

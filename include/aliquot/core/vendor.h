@@ -6,6 +6,7 @@
 // never do I/O. They may run on several threads at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -122,7 +123,13 @@ struct Candidate {
 
 // What a request takes of most vendors' cards: memory as asked or by percentage
 // (rounded down), cores up to 100.
-void TakeAsAsked(Candidate& candidate);
+inline void TakeAsAsked(Candidate& candidate) {
+  const ContainerRequest& request = candidate.request;
+  candidate.take.cores = std::min<int64_t>(request.cores, 100);
+  candidate.take.memory = request.memory;
+  if (request.memory <= 0 && request.memory_percent != kNoPercent)
+    candidate.take.memory = candidate.card.memory * request.memory_percent / 100;
+}
 
 // The walk that the candidate is part of: for the gates that look beyond a card.
 struct Walk {

@@ -58,7 +58,7 @@ class Registrar {
     std::string problem;              // why the register text cannot be read, if so
     bool gone = false;          // the plugin is taken for dead
     std::string gone_register;  // the register text they went with
-    std::string gone_handshake; // and the handshake
+    std::string gone_handshake;  // and the handshake
     std::string pardoned;       // the unanswered handshake that no longer counts
     int64_t allocatable = 0;    // count seen last
   };

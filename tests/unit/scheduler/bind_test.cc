@@ -130,7 +130,8 @@ class BindTest : public ::testing::Test {
     return outcome.decision.allocation;
   }
   void Annotate(const ObjectRef& ref, const core::Allocation& allocation, const std::string& node) {
-    const StringMap written = AssignmentAnnotations(allocation, node, clock_.Now(), registry_);
+    const StringMap written = AssignmentAnnotations(*api_.pod(ref.ns, ref.name), allocation, node,
+                                                    clock_.Now(), registry_);
     ASSERT_TRUE(api_.PatchPod(ref, AssignmentPatch(ref, written, {}).ToJson(), {}));
   }
 
@@ -669,7 +670,8 @@ TEST_F(BindWriteTest, KeysOfAnEarlierAttemptAreRemovedFirst) {
   EXPECT_EQ(Bind(p), "");
   EXPECT_EQ(Annotation(p, "hami.io/vgpu-mig-allocations"), "-");
   EXPECT_EQ(Annotation(p, "mine"), "stays");
-  EXPECT_EQ(api_.pod("default", "p")->meta.labels, StringMap{});
+  const StringMap label{{std::string(kAssignedNodeKey), "n1"}};  // the Binding's
+  EXPECT_EQ(api_.pod("default", "p")->meta.labels, label);
   EXPECT_EQ(api_.CountCalls("PatchPod"), 1U);
 }
 
