@@ -18,6 +18,7 @@
 namespace aliquot::cluster {
 namespace {
 
+constexpr int kBacklog = 512;
 constexpr size_t kReadBytes = 16 << 10;
 constexpr size_t kLargestBody = (3 << 20) + 1;  // the cluster refuses what is larger than 3 MiB
 constexpr int kReadMillis = 60'000;             // within a request
@@ -182,6 +183,9 @@ struct HttpFront::Impl : public httplib::Server {
     });
   }
 
+  // httplib lets five connections wait, and the sixth tries again a second later.
+  void Widen() { ::listen(svr_sock_, kBacklog); }
+
   void Answer(const httplib::Request& in, httplib::Response& out) {
     const std::stop_token stop = stop_source.get_token();
     Response response = cluster.Handle({in.method == "HEAD" ? "GET" : in.method, in.target,
@@ -247,6 +251,7 @@ Result<void> HttpFront::Start() {
     return Error{ErrorCode::kUnavailable, "cannot listen on " + host + ":" + std::to_string(port)};
   }
   if (port != 0) impl_->bound_port = port;
+  impl_->Widen();
   impl_->listener = std::thread([this] { impl_->listen_after_bind(); });
   while (!impl_->is_running()) std::this_thread::yield();
   return {};

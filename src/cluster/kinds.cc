@@ -332,7 +332,7 @@ constexpr std::string_view kLabelRule =
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
     "'12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-void ValidateMeta(Validator& validator, const Json& meta) {
+void CheckMeta(Validator& validator, const Json& meta) {
   const std::string name = meta.value("name", "");
   if (name.empty()) {
     validator.Say("metadata.name", "Required value: name or generateName is required");
@@ -514,7 +514,7 @@ std::string QosClass(const Json& spec) {
 
 }  // namespace
 
-std::optional<std::string> Decode(const Resource& resource, Json& object) {
+std::optional<std::string> DecodeMeta(Json& object) {
   DropNulls(object);
   Decoder decoder;
   Default(object, "metadata", Json::object());
@@ -531,6 +531,18 @@ std::optional<std::string> Decode(const Resource& resource, Json& object) {
     meta->erase("managedFields");
     meta->erase("selfLink");
   }
+  return std::move(decoder).problem();
+}
+
+std::vector<FieldError> ValidateMeta(const Json& meta) {
+  Validator validator;
+  CheckMeta(validator, meta);
+  return std::move(validator).errors();
+}
+
+std::optional<std::string> Decode(const Resource& resource, Json& object) {
+  if (auto problem = DecodeMeta(object)) return problem;
+  Decoder decoder;
   switch (resource.kind) {
     case Kind::kNamespace:
       DecodeNamespace(decoder, object);
@@ -605,7 +617,7 @@ void PrepareUpdate(const Resource& resource, const Json& old, Json& object, bool
 
 std::vector<FieldError> Validate(const Resource& resource, const Json* old, const Json& object) {
   Validator validator;
-  ValidateMeta(validator, object["metadata"]);
+  CheckMeta(validator, object["metadata"]);
   switch (resource.kind) {
     case Kind::kPod:
       if (old != nullptr) {

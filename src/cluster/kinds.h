@@ -15,6 +15,11 @@ namespace aliquot::cluster {
 // decoder would say.
 std::optional<std::string> Decode(const Resource& resource, Json& object);
 
+// The part of it that concerns metadata, and its validation; of a Binding it is
+// all.
+std::optional<std::string> DecodeMeta(Json& object);
+std::vector<FieldError> ValidateMeta(const Json& meta);
+
 // A new object as it begins its life: a status that others write is taken away,
 // what admission adds is added.
 void PrepareNew(const Resource& resource, Json& object, WallTime now);

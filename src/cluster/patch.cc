@@ -11,6 +11,7 @@ namespace aliquot::cluster {
 namespace {
 
 constexpr int kDeepest = 200;
+constexpr size_t kMostCopied = 256 << 10;  // bytes, by one patch
 
 // Lists whose elements a strategic patch merges, and by which of their keys.
 // An empty key: the elements are texts.
@@ -131,6 +132,29 @@ void MergeObject(Json& object, const Json& patch) {
   }
 }
 
+ApiError Unprocessable() {
+  return {422, "Invalid", "the server rejected our request due to an error in our request",
+          Json::object()};
+}
+
+// One by one, because copies of copies double the object each time.
+Outcome<Json> ApplyOperations(Json object, const Json& operations) {
+  size_t copied = 0;
+  try {
+    for (const Json& operation : operations) {
+      if (operation.at("op") == "copy") {
+        const Json::json_pointer from(operation.at("from").get<std::string>());
+        copied += object.at(from).dump().size();
+        if (copied > kMostCopied) return Unprocessable();
+      }
+      object = object.patch(Json::array({operation}));
+    }
+  } catch (const Json::exception&) {
+    return Unprocessable();
+  }
+  return object;
+}
+
 }  // namespace
 
 Outcome<Json> ParseJson(std::string_view text) {
@@ -164,13 +188,7 @@ Outcome<Json> ApplyPatch(Json object, std::string_view content_type, std::string
   } else if (strategic) {
     MergeObject(object, *parsed);
   } else {
-    try {
-      object = object.patch(*parsed);
-    } catch (const Json::exception&) {
-      return ApiError{422, "Invalid",
-                      "the server rejected our request due to an error in our request",
-                      Json::object()};
-    }
+    return ApplyOperations(std::move(object), *parsed);
   }
   return object;
 }

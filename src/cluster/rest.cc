@@ -249,7 +249,6 @@ Outcome<Rest::Answer> Rest::List(const Place& place, const Query& query) const {
   int64_t count = 0, remaining = 0;
   for (; it != objects.end() && it->first.starts_with(prefix); ++it) {
     const Object& object = *it->second;
-    if (!place.name.empty() && it->first != place.Key()) continue;
     if (!selector->Matches(object.value)) continue;
     if (range->limit > 0 && count == range->limit) {
       ++remaining;
@@ -539,9 +538,8 @@ Outcome<Rest::Answer> Rest::Bind(const Place& place, const Json& binding, bool d
   };
   Json meta = member(binding, "metadata");
   const Json target = member(binding, "target");
-  // Read as the metadata of a pod is.
   Json read = {{"metadata", meta}};
-  if (const auto problem = Decode(ResourceOf(Kind::kLease), read)) {
+  if (const auto problem = DecodeMeta(read)) {
     return BadRequest("Binding in version \"v1\" cannot be handled as a Binding: " + *problem);
   }
   meta = read["metadata"];
@@ -601,9 +599,7 @@ Outcome<Rest::Answer> Rest::Bind(const Place& place, const Json& binding, bool d
   for (const char* map : {"annotations", "labels"}) {
     if (meta.contains(map)) value["metadata"][map].update(meta[map]);
   }
-  if (const auto errors = Validate(ResourceOf(Kind::kLease), nullptr,
-                                   {{"metadata", value["metadata"]}, {"spec", Json::object()}});
-      !errors.empty()) {
+  if (const auto errors = ValidateMeta(value["metadata"]); !errors.empty()) {
     return Invalid(resource, place.name, errors);
   }
   if (!dry_run) store_.Put(resource, place.Key(), std::move(value));

@@ -100,7 +100,7 @@ class Cluster {
  public:
   struct Options {
     uint64_t seed = 1;                // of UIDs and generated names
-    size_t history_per_kind = 20000;  // changes kept for watches and old lists
+    size_t history_per_kind = 10000;  // changes kept for watches and old lists
   };
 
   // `clock` outlives the cluster.

@@ -62,6 +62,15 @@ TEST(JsonPatch, RefusesAFailedTestAndAMissingPlace) {
   EXPECT_EQ(CodeOf(kOperations, R"([5])"), 422);
 }
 
+TEST(JsonPatch, RefusesToGrowWithoutBounds) {
+  std::string doubled = "[";
+  for (int i = 0; i < 40; ++i) {
+    doubled += R"({"op":"copy","from":"","path":"/a)" + std::to_string(i) + "\"},";
+  }
+  doubled.back() = ']';
+  EXPECT_EQ(CodeOf("application/json-patch+json", doubled.c_str()), 422);
+}
+
 TEST(ApplyPatch, RefusesWhatItCannotRead) {
   EXPECT_EQ(CodeOf("application/apply-patch+yaml", "{}"), 415);
   EXPECT_EQ(CodeOf("application/merge-patch+json", "{"), 400);
