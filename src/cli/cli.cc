@@ -7,6 +7,7 @@
 #include "cli/cluster_command.h"
 #include "cli/command.h"
 #include "cli/config_command.h"
+#include "cli/demo_command.h"
 #include "cli/serve.h"
 #include "cli/version_command.h"
 
@@ -14,8 +15,8 @@ namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  const std::vector<Command> commands{ServeCommand(Serve), ClusterCommand(), ConfigCommand(),
-                                      VersionCommand()};
+  const std::vector<Command> commands{ServeCommand(Serve), DemoCommand(), ClusterCommand(),
+                                      ConfigCommand(), VersionCommand()};
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }
 

@@ -18,6 +18,7 @@
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
+#include "cli/scheduler_options.h"
 #include "cli/vendor_configs.h"
 
 namespace aliquot::cli {
@@ -27,24 +28,6 @@ constexpr auto kStopGrace = std::chrono::seconds(30);
 constexpr auto kEventGrace = std::chrono::seconds(2);
 // Nodes are listed this often while binds wait for a node lock.
 constexpr auto kLockPollInterval = std::chrono::seconds(1);
-
-scheduler::Options SchedulerOptions(const config::ServeFlags& flags) {
-  scheduler::Options options;
-  options.policy = {flags.node_scheduler_policy, flags.gpu_scheduler_policy};
-  options.node_label_selector = flags.node_label_selector;
-  options.assignment_write = flags.assignment_write == config::AssignmentWrite::kBind
-                                 ? scheduler::AssignmentWrite::kBind
-                                 : scheduler::AssignmentWrite::kFilter;
-  options.bind_wait = flags.bind_wait == config::BindWait::kAll     ? scheduler::BindWait::kAll
-                      : flags.bind_wait == config::BindWait::kGroup ? scheduler::BindWait::kGroup
-                                                                    : scheduler::BindWait::kNone;
-  options.node_lock_timeout = config::NodeLockTimeout(flags, std::getenv("HAMI_NODELOCK_EXPIRE"));
-  options.node_lock_retry_timeout = flags.node_lock_retry_timeout;
-  options.reservation_timeout = flags.reservation_timeout;
-  options.sync_wait = flags.sync_wait;
-  options.filter_deadline = flags.filter_deadline;
-  return options;
-}
 
 std::string VersionJson(const BuildInfo& build) {
   return nlohmann::json{{"version", build.version},
@@ -113,7 +96,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   kube::Reflector<kube::Node>* node_reflector = nullptr;
   const bool poll = flags.cache_mode == config::CacheMode::kPoll;
   scheduler::Scheduler scheduler(
-      client, registry, SchedulerOptions(flags), SystemClock(),
+      client, registry, SchedulerOptions(flags, std::getenv("HAMI_NODELOCK_EXPIRE")), SystemClock(),
       [&events](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
         events.Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
                       std::string(reason), std::move(message));

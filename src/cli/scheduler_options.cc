@@ -1,0 +1,23 @@
+#include "cli/scheduler_options.h"
+
+namespace aliquot::cli {
+
+scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char* lock_expiry) {
+  scheduler::Options options;
+  options.policy = {flags.node_scheduler_policy, flags.gpu_scheduler_policy};
+  options.node_label_selector = flags.node_label_selector;
+  options.assignment_write = flags.assignment_write == config::AssignmentWrite::kBind
+                                 ? scheduler::AssignmentWrite::kBind
+                                 : scheduler::AssignmentWrite::kFilter;
+  options.bind_wait = flags.bind_wait == config::BindWait::kAll     ? scheduler::BindWait::kAll
+                      : flags.bind_wait == config::BindWait::kGroup ? scheduler::BindWait::kGroup
+                                                                    : scheduler::BindWait::kNone;
+  options.node_lock_timeout = config::NodeLockTimeout(flags, lock_expiry);
+  options.node_lock_retry_timeout = flags.node_lock_retry_timeout;
+  options.reservation_timeout = flags.reservation_timeout;
+  options.sync_wait = flags.sync_wait;
+  options.filter_deadline = flags.filter_deadline;
+  return options;
+}
+
+}  // namespace aliquot::cli
