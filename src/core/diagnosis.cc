@@ -28,6 +28,23 @@ std::string NameSome(std::vector<std::string> names, size_t total) {
   return Join(names, ",");
 }
 
+// The first names in byte order of however many there are.
+class FirstNames {
+ public:
+  void Add(std::string_view name) {
+    ++total_;
+    if (first_.size() == kNamesTold && name >= first_.back()) return;
+    if (first_.size() == kNamesTold) first_.pop_back();
+    first_.insert(std::ranges::upper_bound(first_, name), name);
+  }
+  size_t total() const { return total_; }
+  std::string ToString() const { return NameSome({first_.begin(), first_.end()}, total_); }
+
+ private:
+  std::vector<std::string_view> first_;  // ascending
+  size_t total_ = 0;
+};
+
 }  // namespace
 
 std::string DescribeFit(const Decision& decision, std::span<const CandidateNode> nodes) {
@@ -43,20 +60,18 @@ std::string DescribeFit(const Decision& decision, std::span<const CandidateNode>
 }
 
 std::string DescribeRefusals(const Decision& decision, std::span<const CandidateNode> nodes) {
-  std::map<std::string, std::vector<std::string_view>> by_word;
-  for (const RefusedNode& refused : decision.refused)
-    for (const std::string_view word : refused.refusal.Words())
-      by_word[std::string(word)].push_back(nodes[refused.node].name);
-  std::vector<std::string> parts;
-  for (auto& [word, names] : by_word) {
-    const size_t told = std::min(kNamesTold, names.size());
-    std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told),
-                      names.end());
-    parts.push_back(
-        std::to_string(names.size()) + " nodes " + word + "(" +
-        NameSome({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(told)}, names.size()) +
-        ")");
+  std::map<std::string_view, FirstNames> by_word;
+  std::vector<std::vector<FirstNames*>> by_refusal;
+  for (const Refusal& refusal : decision.refusals) {
+    std::vector<FirstNames*>& words = by_refusal.emplace_back();
+    for (const std::string_view word : refusal.Words()) words.push_back(&by_word[word]);
   }
+  for (const RefusedNode& refused : decision.refused)
+    for (FirstNames* word : by_refusal[refused.refusal]) word->Add(nodes[refused.node].name);
+  std::vector<std::string> parts;
+  for (const auto& [word, names] : by_word)
+    parts.push_back(std::to_string(names.total()) + " nodes " + std::string(word) + "(" +
+                    names.ToString() + ")");
   return NoNode(nodes.size()) + (parts.empty() ? "" : ": ") + Join(parts, "; ");
 }
 

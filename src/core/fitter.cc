@@ -11,6 +11,16 @@ Placed PlacedAt(size_t container, const Pick& pick) {
   return {container, pick.device, pick.memory, pick.cores, pick.slots, pick.profile, pick.place};
 }
 
+// Stable, and without the memory that std::stable_sort allocates: most nodes have few
+// cards, many of them in order already.
+template <typename Less>
+void SortCards(std::vector<uint32_t>& order, Less less) {
+  constexpr size_t kFew = 32;
+  if (order.size() > kFew) return std::stable_sort(order.begin(), order.end(), less);
+  for (auto at = order.begin(); at != order.end(); ++at)
+    std::rotate(std::upper_bound(order.begin(), at, *at, less), at, at + 1);
+}
+
 int Compare(float a, float b) { return a < b ? -1 : a > b ? 1 : 0; }
 int Compare(int64_t a, int64_t b) { return a < b ? -1 : a > b ? 1 : 0; }
 
@@ -90,8 +100,7 @@ void Fitter::OrderCards(const std::vector<float>& scores) {
   const auto numa = [&](uint32_t a, uint32_t b) { return Compare(cards[a].numa, cards[b].numa); };
   const auto score = [&](uint32_t a, uint32_t b) { return Compare(scores[a], scores[b]); };
   const auto sort = [&](auto compare) {
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
+    SortCards(order_, [&](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
   };
   switch (policy_.cards.order) {
     case CardPolicy::Order::kMutex:

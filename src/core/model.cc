@@ -1,5 +1,7 @@
 #include "aliquot/core/model.h"
 
+#include <atomic>
+
 #include "aliquot/base/check.h"
 
 namespace aliquot::core {
@@ -16,6 +18,11 @@ std::optional<int64_t> NumberOf(const Facts& facts, std::string_view name) {
   return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
+uint64_t NodeUsage::NewStamp() {
+  static std::atomic<uint64_t> latest{0};
+  return latest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 NodeUsage::NodeUsage(NodeInventory inventory)
     : inventory_(std::move(inventory)), use_(inventory_.devices.size()) {
   UpdateScore();
@@ -30,17 +37,20 @@ int NodeUsage::FindDevice(VendorId vendor, std::string_view id) const {
 
 void NodeUsage::SetUse(size_t device, const DeviceUse& use) {
   ALIQUOT_CHECK(device < use_.size());
+  stamp_ = NewStamp();
   use_[device] = use;
   UpdateScore();
 }
 
 void NodeUsage::SetUnreadable(VendorId vendor, bool unreadable) {
+  stamp_ = NewStamp();
   const uint64_t bit = uint64_t{1} << vendor;
   unreadable_ = unreadable ? unreadable_ | bit : unreadable_ & ~bit;
 }
 
 void NodeUsage::SetTenants(size_t device, std::vector<Tenant> tenants) {
   ALIQUOT_CHECK(device < use_.size());
+  stamp_ = NewStamp();
   if (tenants_.empty()) {
     if (tenants.empty()) return;
     tenants_.resize(use_.size());
@@ -49,6 +59,7 @@ void NodeUsage::SetTenants(size_t device, std::vector<Tenant> tenants) {
 }
 
 void NodeUsage::SetLostInstance(VendorId vendor, bool lost) {
+  stamp_ = NewStamp();
   const uint64_t bit = uint64_t{1} << vendor;
   lost_instance_ = lost ? lost_instance_ | bit : lost_instance_ & ~bit;
 }

@@ -44,6 +44,12 @@ std::string_view Word(Reason reason) { return kReasons[static_cast<size_t>(reaso
 
 bool IsUnresolvable(Reason reason) { return kReasons[static_cast<size_t>(reason)].unresolvable; }
 
+size_t ReasonCounts::Hash() const {
+  uint64_t hash = told_;
+  for (const uint32_t count : counts_) hash = hash * 0x9E3779B97F4A7C15U + count;
+  return hash;
+}
+
 Refusal Refusal::Counted(const ReasonCounts& counts, size_t cards) {
   Refusal refusal;
   refusal.counts_ = counts;
@@ -80,6 +86,10 @@ bool Refusal::unresolvable() const {
   for (size_t i = 1; i < kReasons.size(); ++i)
     if (counts_.told(static_cast<Reason>(i)) && !kReasons[i].unresolvable) return false;
   return true;
+}
+
+size_t Refusal::Hash() const {
+  return StringHash()(text_) ^ (counts_.Hash() + cards_);
 }
 
 std::vector<std::string_view> Refusal::Words() const {

@@ -19,22 +19,64 @@ void Rank(std::vector<ScoredNode>& feasible, std::span<const CandidateNode> node
                     feasible.rend(), better);
 }
 
+Verdict Ask(Fitter& fitter, const NodeUsage& usage, Verdicts& verdicts) {
+  if (const std::optional<Refusal> refusal = fitter.Fit(usage))
+    return {usage.stamp(), 0, verdicts.NumberOf(*refusal)};
+  return {usage.stamp(), usage.score() + fitter.VendorScore(), Verdict::kFits};
+}
+
+// The refusals of one decision, by their numbers among all that were ever heard.
+class RefusalNumbers {
+ public:
+  RefusalNumbers(const Verdicts& verdicts, std::vector<Refusal>& refusals)
+      : verdicts_(verdicts), refusals_(refusals) {}
+
+  uint32_t Of(uint32_t number) {
+    if (number >= numbers_.size()) numbers_.resize(verdicts_.refusals(), kNone);
+    if (numbers_[number] == kNone) {
+      numbers_[number] = static_cast<uint32_t>(refusals_.size());
+      refusals_.push_back(verdicts_.refusal(number));
+    }
+    return numbers_[number];
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  const Verdicts& verdicts_;
+  std::vector<Refusal>& refusals_;
+  std::vector<uint32_t> numbers_;
+};
+
 }  // namespace
 
 Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const SchedulePolicy& policy,
-                  const Registry& registry) {
+                  const Registry& registry, VerdictMemo* memo) {
   ALIQUOT_CHECK(!pod.empty());
   Decision decision;
   Fitter fitter(pod, snapshot.quota, policy, registry);
-  for (size_t i = 0; i < snapshot.nodes.size(); ++i) {
-    const NodeUsage* node = snapshot.nodes[i].usage;
-    if (node == nullptr) {
-      decision.refused.push_back({i, Refusal::Text("node unregistered", true)});
-    } else if (std::optional<Refusal> refusal = fitter.Fit(*node)) {
-      decision.refused.push_back({i, *std::move(refusal)});
-    } else {
-      decision.feasible.push_back({i, node->score() + fitter.VendorScore()});
+  // What a quota leaves changes with every pod: such verdicts are not worth keeping.
+  const bool keeps = memo != nullptr && snapshot.quota.empty();
+  Verdicts unkept;
+  Verdicts& verdicts = keeps ? memo->Of(pod, policy) : unkept;
+  std::optional<uint32_t> unregistered;
+  const auto verdict_on = [&](const CandidateNode& node) -> Verdict {
+    if (node.usage == nullptr) {
+      if (!unregistered) unregistered = verdicts.NumberOf(Refusal::Text("node unregistered", true));
+      return {0, 0, *unregistered};
     }
+    if (!keeps) return Ask(fitter, *node.usage, verdicts);
+    Verdict& kept = verdicts[node.slot];
+    if (kept.stamp != node.usage->stamp()) kept = Ask(fitter, *node.usage, verdicts);
+    return kept;
+  };
+  RefusalNumbers numbers(verdicts, decision.refusals);
+  for (uint32_t i = 0; i < snapshot.nodes.size(); ++i) {
+    const Verdict verdict = verdict_on(snapshot.nodes[i]);
+    if (verdict.refusal == Verdict::kFits)
+      decision.feasible.push_back({i, verdict.score});
+    else
+      decision.refused.push_back({i, numbers.Of(verdict.refusal)});
   }
   if (!decision.fits()) return decision;
   Rank(decision.feasible, snapshot.nodes, policy.spread_nodes);

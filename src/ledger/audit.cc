@@ -10,7 +10,8 @@ namespace aliquot::ledger {
 UsageTable Ledger::Usage() const {
   MutexLock lock(mutex_);
   UsageTable table;
-  for (const auto& [name, node] : nodes_) {
+  for (const auto& [name, item] : nodes_) {
+    const NodeEntry& node = item.value;
     if (!node.usage) continue;
     table.nodes[name].assign(node.usage->use().begin(), node.usage->use().end());
     for (const core::Vendor& vendor : registry_.vendors())
@@ -32,7 +33,7 @@ UsageTable Ledger::RebuildUsage() const {
   MutexLock lock(mutex_);
   UsageTable table;
   for (const auto& [name, node] : nodes_)
-    if (node.usage) table.nodes[name].resize(node.usage->devices().size());
+    if (node.value.usage) table.nodes[name].resize(node.value.usage->devices().size());
   for (const auto& [uid, pod] : pods_) {
     const Holding& holding = pod.holding;
     const std::vector<core::Charge> charges = ChargesOf(holding);
@@ -45,7 +46,7 @@ UsageTable Ledger::RebuildUsage() const {
             core::DeviceUse{0, charge.use.memory, charge.quota_cores.value_or(charge.use.cores)};
       }
       if (!table.nodes.contains(holding.node)) continue;
-      const auto cards = nodes_.find(holding.node)->second.usage->devices();
+      const auto cards = nodes_.Find(holding.node)->usage->devices();
       for (size_t i = 0; i < cards.size(); ++i) {
         if (cards[i].vendor != charge.vendor || cards[i].id != charge.device_id) continue;
         table.nodes[holding.node][i] = table.nodes[holding.node][i] + charge.use;
@@ -55,7 +56,7 @@ UsageTable Ledger::RebuildUsage() const {
     if (!table.nodes.contains(holding.node)) continue;
     for (const core::VendorId vendor : holding.unreadable)
       table.closed[holding.node].push_back(vendor);
-    const core::NodeUsage& usage = *nodes_.find(holding.node)->second.usage;
+    const core::NodeUsage& usage = *nodes_.Find(holding.node)->usage;
     for (const core::VendorAllocation& of_vendor : holding.allocation) {
       const core::VendorSpec& spec = registry_[of_vendor.vendor].spec();
       if (spec.watches_tenants == nullptr) continue;
@@ -80,7 +81,7 @@ UsageTable Ledger::RebuildUsage() const {
 Ledger::Counts Ledger::Count() const {
   MutexLock lock(mutex_);
   Counts counts;
-  for (const auto& [name, node] : nodes_) counts.nodes += node.usage ? 1 : 0;
+  for (const auto& [name, node] : nodes_) counts.nodes += node.value.usage ? 1 : 0;
   for (const auto& [uid, pod] : pods_) ++(pod.bound ? counts.bound : counts.reservations);
   return counts;
 }

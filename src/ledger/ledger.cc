@@ -83,22 +83,24 @@ void Ledger::SetNode(core::NodeInventory inventory) {
   NodeEntry& node = nodes_[inventory.name];
   node.usage.emplace(std::move(inventory));
   Project(node, "", *node.usage);
-  Recharge(node.usage->name());
+  Recharge(node);
 }
 
 void Ledger::RemoveNode(std::string_view node) {
   MutexLock lock(mutex_);
-  const auto it = nodes_.find(node);
-  if (it == nodes_.end()) return;
-  it->second.usage.reset();
-  EraseIfUnused(it);
-  Recharge(node);
+  NodeEntry* entry = nodes_.Find(node);
+  if (entry == nullptr) return;
+  entry->usage.reset();
+  if (entry->pods.empty())
+    nodes_.Erase(node);
+  else
+    Recharge(*entry);
 }
 
 std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
   MutexLock lock(mutex_);
-  const auto it = nodes_.find(node);
-  return it == nodes_.end() ? std::nullopt : it->second.usage;
+  const NodeEntry* entry = nodes_.Find(node);
+  return entry == nullptr ? std::nullopt : entry->usage;
 }
 
 void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
@@ -111,8 +113,8 @@ void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
   for (const auto& [vendor, pods] : node.unreadable) usage.SetUnreadable(vendor, true);
 }
 
-void Ledger::EraseIfUnused(Nodes::iterator node) {
-  if (!node->second.usage && node->second.pods == 0) nodes_.erase(node);
+void Ledger::EraseIfUnused(std::string_view node, const NodeEntry& entry) {
+  if (!entry.usage && entry.pods.empty()) nodes_.Erase(node);
 }
 
 // ---- pods
@@ -217,11 +219,10 @@ void Ledger::Drop(Pods::iterator pod) {
   pods_.erase(pod);
 }
 
-void Ledger::Apply(const PodEntry& pod, Sign sign) {
+void Ledger::Apply(PodEntry& pod, Sign sign) {
   quota_.Apply(pod.holding.pod.ns, pod.charges, sign);
 
-  const auto it = nodes_.try_emplace(pod.holding.node).first;
-  NodeEntry& node = it->second;
+  NodeEntry& node = nodes_[pod.holding.node];
   for (const Charge& charge : pod.charges) {
     const std::pair key(charge.vendor, std::string_view(charge.device_id));
     auto card = node.held.find(key);
@@ -240,14 +241,17 @@ void Ledger::Apply(const PodEntry& pod, Sign sign) {
     if (node.usage) node.usage->SetUnreadable(vendor, pods > 0);
     if (pods == 0) node.unreadable.erase(vendor);
   }
-  node.pods += static_cast<int>(sign);
-  EraseIfUnused(it);
+  if (sign == Sign::kTake)
+    node.pods.push_back(&pod);
+  else
+    std::erase(node.pods, &pod);
+  EraseIfUnused(pod.holding.node, node);
 }
 
 bool Ledger::CardsSuffice(const PodEntry& pod) const {
-  const auto it = nodes_.find(pod.holding.node);
-  if (it == nodes_.end() || !it->second.usage) return false;
-  const core::NodeUsage& usage = *it->second.usage;
+  const NodeEntry* node = nodes_.Find(pod.holding.node);
+  if (node == nullptr || !node->usage) return false;
+  const core::NodeUsage& usage = *node->usage;
   return std::ranges::all_of(pod.charges, [&](const Charge& charge) {
     const int device = usage.FindDevice(charge.vendor, charge.device_id);
     return device >= 0 &&
@@ -269,7 +273,7 @@ bool Ledger::QuotaSuffices(const PodEntry& pod) const {
 }
 
 bool Ledger::IsClosedTo(const PodEntry& pod) const {
-  const NodeEntry& node = nodes_.find(pod.holding.node)->second;
+  const NodeEntry& node = *nodes_.Find(pod.holding.node);
   return std::ranges::any_of(
       pod.charges, [&](const Charge& charge) { return node.unreadable.contains(charge.vendor); });
 }
@@ -306,18 +310,22 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     if (it->second.bound) {
       const auto refusal =
           core::Refusal::Text("pod is bound to node " + it->second.holding.node, true);
-      for (size_t i = 0; i < nodes.size(); ++i) outcome.decision.refused.push_back({i, refusal});
+      outcome.decision.refusals.push_back(refusal);
+      for (uint32_t i = 0; i < nodes.size(); ++i) outcome.decision.refused.push_back({i, 0});
       return outcome;
     }
     Drop(it);
   }
+  SlotTable<NodeEntry>::Series entries(nodes_);
   for (const std::string_view name : nodes) {
-    const auto it = nodes_.find(name);
-    const bool registered = it != nodes_.end() && it->second.usage;
-    candidates.push_back({name, registered ? &*it->second.usage : nullptr});
+    const auto* entry = entries.Find(name);
+    const bool registered = entry != nullptr && entry->value.usage;
+    candidates.push_back(registered
+                             ? core::CandidateNode{name, &*entry->value.usage, entry->slot}
+                             : core::CandidateNode{name});
   }
   const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
-  outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_);
+  outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_, &verdicts_);
   if (outcome.decision.fits()) {
     Holding holding;
     holding.pod = pod.pod;
@@ -342,9 +350,9 @@ core::Decision Ledger::Simulate(const core::PodRequest& pod,
     const auto own = pods_.find(pod.pod.uid);
     quota = quota_.Room(pod.pod.ns);
     for (core::NodeUsage& usage : usages) {
-      const auto it = nodes_.find(usage.name());
-      if (it == nodes_.end() || !it->second.usage) continue;
-      Project(it->second, pod.pod.uid, usage);
+      const NodeEntry* node = nodes_.Find(usage.name());
+      if (node == nullptr || !node->usage) continue;
+      Project(*node, pod.pod.uid, usage);
       if (own != pods_.end() && own->second.holding.node == usage.name())
         GiveBack(own->second.charges, usage);
     }

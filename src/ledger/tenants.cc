@@ -33,9 +33,8 @@ core::Tenant TenantOf(const Holding& holding, const core::VendorAllocation& allo
 }
 
 std::vector<core::Charge> Ledger::ChargesOf(const Holding& holding) const {
-  const auto it = nodes_.find(holding.node);
-  const core::NodeUsage* usage =
-      it == nodes_.end() || !it->second.usage ? nullptr : &*it->second.usage;
+  const NodeEntry* node = nodes_.Find(holding.node);
+  const core::NodeUsage* usage = node == nullptr || !node->usage ? nullptr : &*node->usage;
   const auto card = [&](core::VendorId vendor, std::string_view id) -> const core::Device* {
     const int device = usage == nullptr ? -1 : usage->FindDevice(vendor, id);
     return device < 0 ? nullptr : &usage->devices()[static_cast<size_t>(device)];
@@ -65,21 +64,19 @@ std::vector<core::Charge> Ledger::ChargesOf(const Holding& holding) const {
   return charges;
 }
 
-void Ledger::Recharge(std::string_view node) {
+void Ledger::Recharge(const NodeEntry& node) {
   const auto asks_cards = [&](const core::VendorAllocation& of_vendor) {
     const core::VendorSpec& spec = registry_[of_vendor.vendor].spec();
     return spec.slots_of != nullptr || spec.quota_cores != nullptr;
   };
-  const auto at = nodes_.find(node);
-  if (at == nodes_.end() || at->second.pods == 0) return;
-  for (auto& [uid, pod] : pods_) {
-    if (pod.holding.node != node || !std::ranges::any_of(pod.holding.allocation, asks_cards))
-      continue;
-    std::vector<core::Charge> charges = ChargesOf(pod.holding);
-    if (charges == pod.charges) continue;
-    Apply(pod, Sign::kGiveBack);
-    pod.charges = std::move(charges);
-    Apply(pod, Sign::kTake);
+  const std::vector<PodEntry*> pods = node.pods;
+  for (PodEntry* pod : pods) {
+    if (!std::ranges::any_of(pod->holding.allocation, asks_cards)) continue;
+    std::vector<core::Charge> charges = ChargesOf(pod->holding);
+    if (charges == pod->charges) continue;
+    Apply(*pod, Sign::kGiveBack);
+    pod->charges = std::move(charges);
+    Apply(*pod, Sign::kTake);
   }
 }
 

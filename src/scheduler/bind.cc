@@ -228,8 +228,7 @@ Step BindService::Attempt::Reserve() {
     const std::array<std::string_view, 1> nodes{node_};
     ledger::Ledger::Outcome decided = s_.ledger_.Schedule(request_, nodes, *policy);
     if (!decided.decision.fits())
-      return Outcome{Outcome::kFinal,
-                     node_ + ": " + decided.decision.refused.front().refusal.ToString()};
+      return Outcome{Outcome::kFinal, node_ + ": " + decided.decision.refusals.front().ToString()};
     if (s_.options_.assignment_write == AssignmentWrite::kFilter) {
       const StringMap annotations = AssignmentAnnotations(*pod_, decided.decision.allocation, node_,
                                                           s_.clock_.Now(), s_.registry_);

@@ -36,26 +36,24 @@ std::vector<std::string_view> NamesOf(const FilterRequest& request) {
   return names;
 }
 
-void SortFailures(FilterAnswer& answer) {
-  const auto by_node = [](const FailedNode& a, const FailedNode& b) { return a.node < b.node; };
-  std::sort(answer.failed.begin(), answer.failed.end(), by_node);
-  std::sort(answer.unresolvable.begin(), answer.unresolvable.end(), by_node);
-}
-
-// Every node with its reason, in the map that its words ask for. Equal refusals
-// share one text.
+// Every node with its reason, in the map that its words ask for. Nodes of one
+// refusal share its text.
 void TellRefusals(const core::Decision& decision, std::span<const std::string_view> names,
                   FilterAnswer& answer) {
-  const core::Refusal* last = nullptr;
-  for (const core::RefusedNode& refused : decision.refused) {
-    if (last == nullptr || refused.refusal != *last) {
-      answer.texts.push_back(refused.refusal.ToString());
-      last = &refused.refusal;
-    }
-    (last->unresolvable() ? answer.unresolvable : answer.failed)
-        .push_back({names[refused.node], answer.texts.back()});
+  struct Told {
+    std::vector<FailedNode>* nodes;
+    std::string_view text;
+  };
+  std::vector<Told> told;
+  for (const core::Refusal& refusal : decision.refusals) {
+    answer.texts.push_back(refusal.ToString());
+    told.push_back({refusal.unresolvable() ? &answer.unresolvable : &answer.failed,
+                    answer.texts.back()});
   }
-  SortFailures(answer);
+  for (const core::RefusedNode& refused : decision.refused) {
+    const Told& why = told[refused.refusal];
+    why.nodes->push_back({names[refused.node], why.text});
+  }
 }
 
 std::vector<core::CandidateNode> Named(std::span<const std::string_view> names) {
@@ -137,7 +135,6 @@ FilterAnswer FilterService::RefuseUnreadable(const FilterRequest& request,
   answer.texts.push_back(reason);
   for (const std::string_view name : NamesOf(request))
     answer.unresolvable.push_back({name, answer.texts.back()});
-  SortFailures(answer);
   return answer;
 }
 
@@ -159,7 +156,6 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
     for (const std::string_view name : names)
       answer.unresolvable.push_back(
           {name, ledger_.Node(name) ? reason : std::string_view("node unregistered")});
-    SortFailures(answer);
     RemoveAssignment(request, deadline);
     record_(pod.pod, true, kFailed, core::DescribeRefusal(names.size(), reason));
     return answer;
@@ -225,11 +221,9 @@ FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::P
   }
   if (policy) {
     const core::Decision decision = ledger_.Simulate(pod, inventories, *policy);
-    for (const core::RefusedNode& refused : decision.refused) {
-      answer.texts.push_back(refused.refusal.ToString());
-      (refused.refusal.unresolvable() ? answer.unresolvable : answer.failed)
-          .push_back({names[positions[refused.node]], answer.texts.back()});
-    }
+    std::vector<std::string_view> known;
+    for (const size_t position : positions) known.push_back(names[position]);
+    TellRefusals(decision, known, answer);
     if (decision.fits()) {
       answer.nodes.emplace();
       for (const core::ScoredNode& scored : decision.feasible)
@@ -237,7 +231,6 @@ FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::P
       std::sort(answer.nodes->begin(), answer.nodes->end());
     }
   }
-  SortFailures(answer);
   return answer;
 }
 

@@ -144,7 +144,8 @@ struct NodeLocks::Impl {
   std::string_view key() const { return shared() ? kNodeLockKey : kCambriconLockKey; }
   Duration expiry() const { return shared() ? options_.node_lock_timeout : kCambriconExpiry; }
   kube::MetadataPatch LockPatch(const kube::Node& node, std::optional<std::string> text) const;
-  std::string NewText(const std::string& node, const kube::Pod& pod);
+  std::string NewText(const kube::Pod& pod);
+  Result<Attempted> Taken(const kube::Node& node, const std::string& text, const kube::Pod& pod);
   bool IsOurs(const std::string& node, const std::string& text, const ObjectRef& pod);
   bool Enqueue(Waiter& self, const std::string& node, bool may_wait);
   void Dequeue(Waiter& self, const std::string& node);
@@ -189,14 +190,19 @@ kube::MetadataPatch NodeLocks::Impl::LockPatch(const kube::Node& node,
   return patch;
 }
 
-std::string NodeLocks::Impl::NewText(const std::string& node, const kube::Pod& pod) {
+std::string NodeLocks::Impl::NewText(const kube::Pod& pod) {
   // Never older than the pod: a lock that is would be an earlier pod's.
   const WallTime now = std::max(clock_.Now(), pod.meta.created.value_or(WallTime::min()));
-  std::string text = codec::FormatNodeLock({now, pod.meta.ns, pod.meta.name, !shared()});
-  if (shared()) return text;
+  return codec::FormatNodeLock({now, pod.meta.ns, pod.meta.name, !shared()});
+}
+
+// The node carries this lock now, and we wrote it for this pod.
+Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Taken(const kube::Node& node,
+                                                          const std::string& text,
+                                                          const kube::Pod& pod) {
   MutexLock lock(mutex_);
-  holders_[node] = {text, pod.meta.uid};
-  return text;
+  if (!shared()) holders_[node.meta.name] = {text, pod.meta.uid};
+  return Attempted();
 }
 
 bool NodeLocks::Impl::IsOurs(const std::string& node, const std::string& text,
@@ -311,6 +317,7 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
   const kube::CallOptions call{kube::Lane::kScheduling, deadline};
   NodePtr node = Latest(name);
   bool live = false;
+  std::optional<std::string> lost;  // the lock of a write whose answer was lost
   for (int tries = 0;;) {
     Error failure;
     if (node == nullptr) {
@@ -325,6 +332,8 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
       }
     }
     if (node != nullptr) {
+      const std::string* there = Find(node->meta.annotations, key());
+      if (there != nullptr && *there == lost) return Taken(*node, *lost, pod);
       const Result<Sight> sight = Look(self, *node, pod, deadline);
       const bool take = sight && sight->state == Sight::kFree;
       const bool wait = sight && sight->state == Sight::kHeld && may_wait;
@@ -336,20 +345,18 @@ Result<NodeLocks::Impl::Attempted> NodeLocks::Impl::Attempt(Waiter& self, const 
       if (sight->state == Sight::kHeld) return Attempted(sight->look_again);
       if (sight->state == Sight::kOurs) return Attempted();
 
-      const std::string text = NewText(name, pod);
+      const std::string text = NewText(pod);
       Result<kube::Node> patched = api_.PatchNode(name, LockPatch(*node, text).ToJson(), call);
-      if (patched) {
-        Keep(*std::move(patched));
-        return Attempted();
-      }
+      if (patched) return Taken(*Keep(*std::move(patched)), text, pod);
       failure = patched.error();
+      if (failure.code == ErrorCode::kUnknownOutcome) lost = text;
       node = nullptr;
       if (!live && failure.code == ErrorCode::kConflict) continue;  // the cache was behind
     }
     // After a lost answer the node itself says at once whether the lock is ours.
-    const bool lost = failure.code == ErrorCode::kUnknownOutcome;
+    const bool unknown = failure.code == ErrorCode::kUnknownOutcome;
     if (failure.code == ErrorCode::kNotFound || ++tries == kTries ||
-        (!lost && !Pause(tries, pod.meta.uid, deadline)))
+        (!unknown && !Pause(tries, pod.meta.uid, deadline)))
       return WriteFailed("set", name, failure);
   }
 }

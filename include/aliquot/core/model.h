@@ -163,8 +163,15 @@ class NodeUsage {
   // single precision; 0 if one of the totals is 0.
   float score() const { return score_; }
 
+  // Changes with everything that a decision can see. No two different usages in this
+  // process have the same stamp, and none has 0.
+  uint64_t stamp() const { return stamp_; }
+
  private:
+  static uint64_t NewStamp();
   void UpdateScore();
+
+  uint64_t stamp_ = NewStamp();
 
   NodeInventory inventory_;
   std::vector<DeviceUse> use_;

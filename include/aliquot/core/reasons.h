@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ class ReasonCounts {
   uint32_t operator[](Reason reason) const { return counts_[static_cast<size_t>(reason)]; }
   bool told(Reason reason) const { return (told_ >> static_cast<size_t>(reason)) & 1U; }
 
+  size_t Hash() const;
+
   bool operator==(const ReasonCounts&) const = default;
 
  private:
@@ -80,6 +83,8 @@ class Refusal {
   // The words it consists of; a bare word or text is its own only word. For
   // the event that groups nodes by word.
   std::vector<std::string_view> Words() const;
+
+  size_t Hash() const;
 
   bool operator==(const Refusal&) const = default;
 

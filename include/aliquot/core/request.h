@@ -53,6 +53,8 @@ struct ContainerRequest {
 struct SelectorList {
   bool given = false;
   std::vector<std::string> members;
+
+  bool operator==(const SelectorList&) const = default;
 };
 
 // Which cards of a vendor a pod allows, from its annotations.
@@ -65,6 +67,8 @@ struct CardSelector {
   bool AllowsType(std::string_view type) const;
   bool AllowsId(std::string_view id) const;
   bool AllowsMode(std::string_view mode) const;
+
+  bool operator==(const CardSelector&) const = default;
 };
 
 struct ContainerDemand {

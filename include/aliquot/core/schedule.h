@@ -2,6 +2,7 @@
 // request, the snapshot and the policy: no I/O, threads, clock, JSON or logs.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "aliquot/core/reasons.h"
 #include "aliquot/core/request.h"
 #include "aliquot/core/vendor.h"
+#include "aliquot/core/verdicts.h"
 
 namespace aliquot::core {
 
@@ -20,6 +22,7 @@ namespace aliquot::core {
 struct CandidateNode {
   std::string_view name;
   const NodeUsage* usage = nullptr;
+  uint32_t slot = 0;  // its own number, by which verdicts on it are kept
 };
 
 // The cluster as one decision sees it. Everything outlives the decision.
@@ -33,13 +36,13 @@ struct Snapshot {
 constexpr size_t kRankedNodes = 10;
 
 struct ScoredNode {
-  size_t node = 0;  // position in Snapshot::nodes
+  uint32_t node = 0;  // position in Snapshot::nodes
   float score = 0;
 };
 
 struct RefusedNode {
-  size_t node = 0;  // position in Snapshot::nodes
-  Refusal refusal;
+  uint32_t node = 0;     // position in Snapshot::nodes
+  uint32_t refusal = 0;  // position in Decision::refusals
 };
 
 struct Decision {
@@ -48,15 +51,19 @@ struct Decision {
   // they come.
   std::vector<ScoredNode> feasible;
   std::vector<RefusedNode> refused;  // in the order of the snapshot
+  std::vector<Refusal> refusals;     // each once
   // On feasible.back(); empty if there is none.
   Allocation allocation;
 
   bool fits() const { return !feasible.empty(); }
+  const Refusal& Why(const RefusedNode& node) const { return refusals[node.refusal]; }
 };
 
+// With a memo, nodes that have not changed since a pod of the same shape was decided
+// are not asked again: then each node has a slot of its own.
 // REQUIRES: !pod.empty().
 Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const SchedulePolicy& policy,
-                  const Registry& registry);
+                  const Registry& registry, VerdictMemo* memo = nullptr);
 
 // Whether the pod fits on one node, and how. Empty allocation: it does not, and
 // `refusal` says why.

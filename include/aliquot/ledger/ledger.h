@@ -21,7 +21,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,15 +28,16 @@
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/object_ref.h"
 #include "aliquot/base/string_map.h"
-#include "aliquot/base/strings.h"
 #include "aliquot/core/collapse.h"
 #include "aliquot/core/model.h"
 #include "aliquot/core/policy.h"
 #include "aliquot/core/request.h"
 #include "aliquot/core/schedule.h"
 #include "aliquot/core/vendor.h"
+#include "aliquot/core/verdicts.h"
 #include "aliquot/ledger/quota.h"
 #include "aliquot/ledger/reservation.h"
+#include "aliquot/ledger/slot_table.h"
 #include "aliquot/ledger/total.h"
 
 namespace aliquot::ledger {
@@ -203,9 +203,8 @@ class Ledger {
     std::map<CardKey, Total, CardLess> held;  // of the cards that pods hold, there or not
     std::map<CardKey, std::vector<core::Tenant>, CardLess> tenants;  // each ascending by uid
     std::map<core::VendorId, int64_t> unreadable;                    // pods with an unreadable text
-    int64_t pods = 0;
+    std::vector<PodEntry*> pods;                                     // that hold something on it
   };
-  using Nodes = std::unordered_map<std::string, NodeEntry, StringHash, std::equal_to<>>;
 
   // Sets the use of the cards that `usage` has, who is on them but `except_uid`, and
   // what is closed.
@@ -216,12 +215,12 @@ class Ledger {
   // What the pod is charged for on its node as it is registered now.
   std::vector<core::Charge> ChargesOf(const Holding& holding) const REQUIRES_LOCK(mutex_);
   // After the node's cards have changed.
-  void Recharge(std::string_view node) REQUIRES_LOCK(mutex_);
+  void Recharge(const NodeEntry& node) REQUIRES_LOCK(mutex_);
   static Held ToHeld(const PodEntry& pod);
 
   // Takes what the pod holds from its node and its quota, or gives it back.
-  void Apply(const PodEntry& pod, Sign sign) REQUIRES_LOCK(mutex_);
-  void EraseIfUnused(Nodes::iterator node) REQUIRES_LOCK(mutex_);
+  void Apply(PodEntry& pod, Sign sign) REQUIRES_LOCK(mutex_);
+  void EraseIfUnused(std::string_view node, const NodeEntry& entry) REQUIRES_LOCK(mutex_);
   // REQUIRES: the UID is not known.
   PodEntry& Add(Holding holding, bool bound) REQUIRES_LOCK(mutex_);
   void Drop(Pods::iterator pod) REQUIRES_LOCK(mutex_);
@@ -235,10 +234,11 @@ class Ledger {
   const core::Registry& registry_;
   const Clock& clock_;
   mutable Mutex mutex_;
-  Nodes nodes_ GUARDED_BY(mutex_);  // registered, or with pods on them
+  SlotTable<NodeEntry> nodes_ GUARDED_BY(mutex_);  // registered, or with pods on them
   Pods pods_ GUARDED_BY(mutex_);
   QuotaTable quota_ GUARDED_BY(mutex_);
   uint64_t generation_ GUARDED_BY(mutex_) = 0;
+  core::VerdictMemo verdicts_ GUARDED_BY(mutex_);  // by the nodes' slots
 };
 
 }  // namespace aliquot::ledger

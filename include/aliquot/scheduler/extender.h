@@ -54,8 +54,8 @@ struct FilterAnswer {
   // Nodes of a simulation to echo, as positions in FilterRequest::nodes;
   // absent is null on the wire.
   std::optional<std::vector<size_t>> nodes;
-  std::vector<FailedNode> failed;        // ascending by node; empty is null
-  std::vector<FailedNode> unresolvable;  // ascending by node; empty is null
+  std::vector<FailedNode> failed;        // in the order asked; empty is null
+  std::vector<FailedNode> unresolvable;  // in the order asked; empty is null
   std::string error;
 
   std::deque<std::string> texts;

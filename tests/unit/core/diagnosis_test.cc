@@ -46,19 +46,28 @@ TEST(DescribeFitTest, RoundsScoresToTwoDecimals) {
 TEST(DescribeFitTest, NamesTheTenBestAndCountsTheRest) {
   const std::vector<std::string> names = Numbered(12);
   Decision decision;
-  for (size_t i = 0; i < names.size(); ++i) decision.feasible.push_back({i, static_cast<float>(i)});
+  for (uint32_t i = 0; i < names.size(); ++i)
+    decision.feasible.push_back({i, static_cast<float>(i)});
   EXPECT_EQ(DescribeFit(decision, Names(names)),
             "find fit node(n12), 0 nodes not fit, 12 nodes fit(n03:2.00,n04:3.00,n05:4.00,n06:5.00,"
             "n07:6.00,n08:7.00,n09:8.00,n10:9.00,n11:10.00,n12:11.00,... 2 more)");
 }
 
+Decision AllRefused(const std::vector<std::string>& names, const Refusal& refusal) {
+  Decision decision;
+  decision.refusals = {refusal};
+  for (uint32_t i = 0; i < names.size(); ++i) decision.refused.push_back({i, 0});
+  return decision;
+}
+
 TEST(DescribeRefusalsTest, GroupsNodesByWordInByteOrder) {
   const std::vector<std::string> names = {"b", "c", "a", "d"};
   Decision decision;
-  decision.refused = {{0, Counted({Reason::kCardInsufficientMemory})},
-                      {1, Refusal::Text("node unregistered", true)},
-                      {2, Counted({Reason::kCardUuidMismatch, Reason::kCardInsufficientMemory})},
-                      {3, Refusal::Bare(Reason::kNodeInsufficientDevice)}};
+  decision.refusals = {Counted({Reason::kCardInsufficientMemory}),
+                       Refusal::Text("node unregistered", true),
+                       Counted({Reason::kCardUuidMismatch, Reason::kCardInsufficientMemory}),
+                       Refusal::Bare(Reason::kNodeInsufficientDevice)};
+  decision.refused = {{0, 0}, {1, 1}, {2, 2}, {3, 3}};
   EXPECT_EQ(DescribeRefusals(decision, Names(names)),
             "no available node, 4 nodes do not meet: 2 nodes CardInsufficientMemory(a,b); "
             "1 nodes CardUuidMismatch(a); 1 nodes NodeInsufficientDevice(d); "
@@ -68,9 +77,7 @@ TEST(DescribeRefusalsTest, GroupsNodesByWordInByteOrder) {
 TEST(DescribeRefusalsTest, NamesTheFirstTenNodesAndCountsTheRest) {
   std::vector<std::string> names = Numbered(13);
   std::reverse(names.begin(), names.end());
-  Decision decision;
-  for (size_t i = 0; i < names.size(); ++i)
-    decision.refused.push_back({i, Refusal::Text("node unregistered", true)});
+  const Decision decision = AllRefused(names, Refusal::Text("node unregistered", true));
   EXPECT_EQ(DescribeRefusals(decision, Names(names)),
             "no available node, 13 nodes do not meet: 13 nodes node unregistered("
             "n01,n02,n03,n04,n05,n06,n07,n08,n09,n10,... 3 more)");
@@ -78,9 +85,7 @@ TEST(DescribeRefusalsTest, NamesTheFirstTenNodesAndCountsTheRest) {
 
 TEST(DescribeRefusalsTest, TenNodesAreAllNamed) {
   const std::vector<std::string> names = Numbered(10);
-  Decision decision;
-  for (size_t i = 0; i < names.size(); ++i)
-    decision.refused.push_back({i, Counted({Reason::kCardNotHealth})});
+  const Decision decision = AllRefused(names, Counted({Reason::kCardNotHealth}));
   EXPECT_EQ(DescribeRefusals(decision, Names(names)),
             "no available node, 10 nodes do not meet: 10 nodes CardNotHealth("
             "n01,n02,n03,n04,n05,n06,n07,n08,n09,n10)");

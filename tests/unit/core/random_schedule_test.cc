@@ -223,19 +223,47 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome Decide(const PodWish& wish, const std::vector<NodeUsage>& nodes) {
+Outcome Decide(const PodWish& wish, const std::vector<NodeUsage>& nodes,
+               std::span<const QuotaRoom> quota = {}, VerdictMemo* memo = nullptr) {
   std::vector<CandidateNode> candidates;
-  for (const NodeUsage& node : nodes) candidates.push_back({node.name(), &node});
+  for (const NodeUsage& node : nodes)
+    candidates.push_back({node.name(), node.devices().empty() ? nullptr : &node,
+                          static_cast<uint32_t>(candidates.size())});
   const Decision decision =
-      Schedule(wish.Request(), {candidates, {}}, PolicyOf(wish), ChartRegistry());
+      Schedule(wish.Request(), {candidates, quota}, PolicyOf(wish), ChartRegistry(), memo);
   Outcome outcome;
   for (const ScoredNode& scored : decision.feasible)
     outcome.feasible[nodes[scored.node].name()] = scored.score;
   for (const RefusedNode& refused : decision.refused)
-    outcome.refused[nodes[refused.node].name()] = refused.refusal.ToString();
+    outcome.refused[nodes[refused.node].name()] = decision.Why(refused).ToString();
   if (decision.fits()) outcome.chosen = nodes[decision.feasible.back().node].name();
   outcome.allocation = decision.allocation;
   return outcome;
+}
+
+TEST_P(RandomScheduleTest, VerdictsThatAreKeptChangeNothing) {
+  std::vector<NodeUsage> nodes{NodeUsage({"unregistered", {}})};
+  for (int i = 0; i < 10; ++i) nodes.push_back(Node("n" + std::to_string(i), RandomCards()));
+  const std::vector<PodWish> wishes{RandomPod(), RandomPod(), RandomPod(), RandomPod()};
+  VerdictMemo memo;
+  for (int round = 0; round < 100; ++round) {
+    PodWish wish = wishes[static_cast<size_t>(Up(3))];
+    std::vector<QuotaRoom> quota;
+    if (Chance(10)) quota = {{.memory = Up(300), .cores = {}}};
+    const Outcome outcome = Decide(wish, nodes, quota, &memo);
+    ASSERT_EQ(outcome, Decide(wish, nodes, quota)) << "round " << round;
+    NodeUsage& changed = nodes[static_cast<size_t>(1 + Up(9))];
+    switch (Up(3)) {
+      case 0:
+        changed = Node(changed.name(), RandomCards());
+        break;
+      case 1:
+        changed.SetUnreadable(0, Chance(50));
+        break;
+      default:
+        changed.SetUse(0, {Up(2), Up(50), Up(100)});
+    }
+  }
 }
 
 TEST_P(RandomScheduleTest, TheOrderOfTheNodesDoesNotMatter) {

@@ -123,9 +123,9 @@ TEST(ScheduleTest, SaysOfEveryNodeWhyNot) {
   EXPECT_FALSE(decision.fits());
   EXPECT_TRUE(decision.allocation.empty());
   ASSERT_EQ(decision.refused.size(), 3U);
-  EXPECT_EQ(decision.refused[0].refusal.ToString(), "NodeInsufficientDevice");
-  EXPECT_EQ(decision.refused[1].refusal, Refusal::Text("node unregistered", true));
-  EXPECT_EQ(decision.refused[2].refusal.ToString(),
+  EXPECT_EQ(decision.Why(decision.refused[0]).ToString(), "NodeInsufficientDevice");
+  EXPECT_EQ(decision.Why(decision.refused[1]), Refusal::Text("node unregistered", true));
+  EXPECT_EQ(decision.Why(decision.refused[2]).ToString(),
             "1/2 AllocatedCardsInsufficientRequest, 1/2 CardNotHealth");
   EXPECT_EQ(decision.refused[2].node, 2U);
 }
@@ -295,7 +295,7 @@ TEST(ScheduleTest, AFaultInAVendorRefusesTheNodeAndNothingElse) {
   ASSERT_TRUE(decision.fits());
   EXPECT_EQ(decision.feasible.back().node, 1U);
   ASSERT_EQ(decision.refused.size(), 1U);
-  EXPECT_EQ(decision.refused[0].refusal, Refusal::Text("Alpha failed: no such thing", false));
+  EXPECT_EQ(decision.Why(decision.refused[0]), Refusal::Text("Alpha failed: no such thing", false));
 }
 
 TEST(ScheduleTest, FitNodeAgreesWithSchedule) {

@@ -136,7 +136,7 @@ class LedgerTest : public testing::Test {
   // Reserves for good; the node that was chosen, or the reason of the first node.
   std::string Place(const core::PodRequest& pod, std::vector<std::string_view> nodes) {
     Ledger::Outcome outcome = Schedule(pod, nodes);
-    if (!outcome.decision.fits()) return outcome.decision.refused.front().refusal.ToString();
+    if (!outcome.decision.fits()) return outcome.decision.refusals.front().ToString();
     outcome.reservation.Commit();
     return std::string(nodes[outcome.decision.feasible.back().node]);
   }

@@ -255,7 +255,7 @@ TEST_F(LedgerTest, TheNextDecisionSeesAReservation) {
   const auto second = Schedule(Request("p2", {{.memory = 600}}), {"n1"});
   EXPECT_FALSE(second.decision.fits());
   EXPECT_FALSE(second.reservation.armed());
-  EXPECT_EQ(second.decision.refused.front().refusal.ToString(), "1/1 CardInsufficientMemory");
+  EXPECT_EQ(second.decision.refusals.front().ToString(), "1/1 CardInsufficientMemory");
   EXPECT_FALSE(ledger_.Find("p2").has_value());
 }
 
@@ -378,8 +378,8 @@ TEST_F(LedgerTest, ABoundPodIsRefusedEverywhereAndKeepsWhatItHolds) {
   ledger_.Observe(Hold("p", "n1", {{ShareOf("0", 100)}}));
   const auto outcome = Schedule(Request("p", {{.memory = 300}}), {"n1", "n9"});
   ASSERT_EQ(outcome.decision.refused.size(), 2U);
-  EXPECT_EQ(outcome.decision.refused[1].refusal.ToString(), "pod is bound to node n1");
-  EXPECT_TRUE(outcome.decision.refused[1].refusal.unresolvable());
+  EXPECT_EQ(outcome.decision.Why(outcome.decision.refused[1]).ToString(), "pod is bound to node n1");
+  EXPECT_TRUE(outcome.decision.Why(outcome.decision.refused[1]).unresolvable());
   EXPECT_FALSE(outcome.reservation.armed());
   EXPECT_EQ(Use("n1", "0"), (DeviceUse{1, 100, 0}));
 }
@@ -601,7 +601,7 @@ TEST_F(SimulateTest, JudgesKnownNamesWithTheirUseAndOthersFromZero) {
 TEST_F(SimulateTest, ANodeWithoutCardsIsUnregistered) {
   const std::vector<core::NodeInventory> nodes = {{"cpu-1", {}}};
   const core::Decision decision = ledger_.Simulate(Request("p", {{}}), nodes, {});
-  EXPECT_EQ(decision.refused.front().refusal.ToString(), "node unregistered");
+  EXPECT_EQ(decision.refusals.front().ToString(), "node unregistered");
 }
 
 TEST_F(SimulateTest, WhatThePodHoldsDoesNotCountAgainstIt) {

@@ -722,5 +722,83 @@ TEST_F(NodeLocksTest, ReleaseWakesTheNextEvenIfTheCacheIsBehind) {
   EXPECT_EQ(Lock(), std::string(kNow) + ",ml,q");
 }
 
+// ---- Cambricon's lock, which names no owner
+
+class CambriconLockTest : public NodeLocksTest {
+ protected:
+  static kube::Pod PodWithUid(const std::string& name) {
+    kube::Pod pod = MakePod(name);
+    pod.meta.uid = "uid-" + name;
+    return pod;
+  }
+  std::string Take(const kube::Pod& pod) {
+    return Text(locks_.TryAcquire("n1", pod, steady_clock::now() + 30s, core::NodeLock::kCambricon));
+  }
+  void GiveBack(const kube::Pod& pod) {
+    EXPECT_TRUE(locks_.Release("n1", pod.meta.Ref(), steady_clock::now() + 30s,
+                               core::NodeLock::kCambricon));
+  }
+  std::optional<std::string> Text() {
+    const auto object = api_.node("n1");
+    const std::string* text = Find(object->meta.annotations, "cambricon.com/dsmlu.lock");
+    return text == nullptr ? std::nullopt : std::optional(*text);
+  }
+  using NodeLocksTest::Text;
+
+  static constexpr char kTaken[] = "node n1 has been locked within 2 minutes";
+  const kube::Pod a_ = PodWithUid("a");
+  const kube::Pod b_ = PodWithUid("b");
+};
+
+TEST_F(CambriconLockTest, IsThePodsOwnUntilItGivesItBack) {
+  EXPECT_EQ(Take(a_), "");
+  EXPECT_EQ(Text(), kNow);
+  EXPECT_EQ(Take(a_), "");
+  EXPECT_EQ(Take(b_), kTaken);
+  GiveBack(b_);
+  EXPECT_EQ(Text(), kNow);
+  GiveBack(a_);
+  EXPECT_EQ(Text(), std::nullopt);
+  EXPECT_EQ(Take(b_), "");
+}
+
+// In the same second both locks are the same text.
+TEST_F(CambriconLockTest, TwoPodsInOneSecondDoNotBothHoldIt) {
+  feed_ = false;  // the cache shows a node without a lock throughout
+  EXPECT_EQ(Take(a_), "");
+  EXPECT_EQ(Take(b_), kTaken);
+  GiveBack(b_);
+  EXPECT_EQ(Text(), kNow);
+  EXPECT_EQ(Take(a_), "");
+}
+
+TEST_F(CambriconLockTest, WriteThatFailedMakesNobodyTheHolder) {
+  bool raced = false;
+  api_.on_call = [&](const FakeApi::Call& call) {  // another process, in the same second
+    if (call.method != "PatchNode" || std::exchange(raced, true)) return;
+    kube::Node node = *api_.node("n1");
+    node.meta.annotations["cambricon.com/dsmlu.lock"] = kNow;
+    api_.Put(node);
+  };
+  EXPECT_EQ(Take(a_), kTaken);
+}
+
+TEST_F(CambriconLockTest, LostAnswerIsASuccessIfTheLockIsThere) {
+  api_.LoseNextAnswer("PatchNode");
+  EXPECT_EQ(Take(a_), "");
+  EXPECT_EQ(api_.CountCalls("PatchNode"), 1U);
+  EXPECT_EQ(Take(b_), kTaken);
+  GiveBack(a_);
+  EXPECT_EQ(Text(), std::nullopt);
+}
+
+TEST_F(CambriconLockTest, ExpiresAfterTwoMinutes) {
+  EXPECT_EQ(Take(a_), "");
+  clock_.Advance(120s);
+  EXPECT_EQ(Take(b_), kTaken);
+  clock_.Advance(1s);
+  EXPECT_EQ(Take(b_), "");
+}
+
 }  // namespace
 }  // namespace aliquot::scheduler
