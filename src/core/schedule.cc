@@ -54,6 +54,8 @@ Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const Schedul
                   const Registry& registry, VerdictMemo* memo) {
   ALIQUOT_CHECK(!pod.empty());
   Decision decision;
+  decision.feasible.reserve(snapshot.nodes.size());
+  decision.refused.reserve(snapshot.nodes.size());
   Fitter fitter(pod, snapshot.quota, policy, registry);
   // What a quota leaves changes with every pod: such verdicts are not worth keeping.
   const bool keeps = memo != nullptr && snapshot.quota.empty();

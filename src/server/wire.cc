@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "aliquot/base/strings.h"
@@ -262,12 +263,17 @@ Result<T> ReadBody(std::string& body, Read read) {
   return ReadOnce<T>(body, read);
 }
 
+// The characters that stand for themselves in a JSON string.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (unsigned char c = 0x20; c < 0x7f; ++c)
+    plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+  return plain;
+}();
+
 // Writes a string as Go's encoding/json does, down to its escapes for HTML.
 void AppendText(std::string& json, std::string_view text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
-  });
-  if (plain) {
+  if (std::ranges::all_of(text, [](char c) { return kPlain[static_cast<unsigned char>(c)]; })) {
     json += '"';
     json += text;
     json += '"';
@@ -314,11 +320,16 @@ void AppendFailures(std::string& json, const std::vector<FailedNode>& failures) 
     json += "null";
     return;
   }
+  json.reserve(json.size() + failures.size() * (failures[0].node.size() * 5 / 4 +
+                                                failures[0].reason.size() + 6));
+  // Many nodes share few reasons: each is encoded once.
+  std::unordered_map<const char*, std::string> reasons;
   json += '{';
   AppendAll(json, failures, [&](const FailedNode& failure) {
     AppendText(json, failure.node);
-    json += ':';
-    AppendText(json, failure.reason);
+    const auto [reason, is_new] = reasons.try_emplace(failure.reason.data(), ":");
+    if (is_new) AppendText(reason->second, failure.reason);
+    json += reason->second;
   });
   json += '}';
 }
