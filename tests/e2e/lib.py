@@ -2,6 +2,7 @@
 
 Everything runs on 127.0.0.1 and uses the standard library only.
 """
+import base64
 import collections
 import datetime
 import http.client
@@ -90,8 +91,8 @@ class Extender:
     """The daemon under test. It may be killed and started again with the same addresses."""
 
     def __init__(self, command, port, log, env=None):
-        """command: its words, where {http}, {metrics} and {debug} stand for listen addresses."""
-        places = {name: f"127.0.0.1:{port + i}" for i, name in enumerate(("http", "metrics", "debug"))}
+        """command: its words, where {http}, {metrics}, {debug} and {webhook} stand for listen addresses."""
+        places = {name: f"127.0.0.1:{port + i}" for i, name in enumerate(("http", "metrics", "debug", "webhook"))}
         self.command = [str(word).format(**places) for word in command]
         self.port, self.log, self.env, self.process = port, log, env, None
 
@@ -133,11 +134,11 @@ class Extender:
 
 
 def free_base_port():
-    """A base port for a control plane: it and the twelve after it are free now."""
+    """A base port for a control plane: it and the thirteen after it are free now."""
     for base in random.SystemRandom().sample(range(23000, 32000, 20), 100):
         sockets = []
         try:
-            for port in range(base, base + 13):
+            for port in range(base, base + 14):
                 sockets.append(socket.create_server(("127.0.0.1", port)))
             return base
         except OSError:
@@ -277,6 +278,63 @@ class Api:
 
     def delete_pod(self, name):
         self.must("DELETE", f"/api/v1/namespaces/default/pods/{name}?gracePeriodSeconds=0")
+
+
+# ------------------------------------------------------------------- webhook
+
+WEBHOOK = "vgpu.hami.io"
+
+
+class Authority:
+    """A certificate authority of its own, and the serving certificate of 127.0.0.1 that it issued last."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True)
+        self.folder, self.certificate, self.key = folder, folder / "tls.crt", folder / "tls.key"
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test authority", "-days", "1",
+                     "-keyout", "ca.key", "-out", "ca.crt")
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.PIPE)
+
+    def issue(self, serial):
+        """A new pair under a new serial number, which takes the place of the old one file by file."""
+        (self.folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=webhook", "-keyout", "new.key",
+                     "-out", "new.csr")
+        self.openssl("x509", "-req", "-in", "new.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-set_serial", str(serial),
+                     "-days", "1", "-extfile", "names", "-out", "new.crt")
+        (self.folder / "new.key").rename(self.key)
+        (self.folder / "new.crt").rename(self.certificate)
+
+    def serial_at(self, port):
+        """The serial number that a new connection is shown."""
+        pem = ssl.get_server_certificate(("127.0.0.1", port))
+        shown = subprocess.run(["openssl", "x509", "-noout", "-serial"], input=pem, text=True, check=True,
+                               capture_output=True).stdout
+        return int(shown.strip().partition("=")[2], 16)
+
+    def bundle(self):
+        return base64.b64encode((self.folder / "ca.crt").read_bytes()).decode()
+
+
+def register_webhook(api, url, authority):
+    """Registers the admission webhook as HAMi's chart does, but that no pod passes without it; returns once it is asked."""
+    api.must("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": "test"},
+        "webhooks": [{"name": WEBHOOK, "clientConfig": {"url": url, "caBundle": authority.bundle()},
+                      "admissionReviewVersions": ["v1beta1"], "sideEffects": "None", "failurePolicy": "Fail",
+                      "matchPolicy": "Equivalent", "timeoutSeconds": 10,
+                      "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
+                                 "resources": ["pods"], "scope": "*"}]}]})
+
+    def asked():
+        answer = api.must("POST", "/api/v1/namespaces/default/pods?dryRun=All",
+                          make_pod("probe", {"gpu": 1}, schedulerName=None))
+        return answer["spec"]["schedulerName"] == "hami-scheduler"
+    wait_for("the API server asks the webhook", asked, 30)
 
 
 # ----------------------------------------------------------- nodes and pods
