@@ -8,15 +8,16 @@
 namespace aliquot::core {
 namespace {
 
-// The best kRankedNodes to the end, best last.
+// The best kRankedNodes to the end, best last. Names mostly come in ascending order, so
+// of equal scores those that were there first stay the best.
 void Rank(std::vector<ScoredNode>& feasible, std::span<const CandidateNode> nodes, bool spread) {
   const auto better = [&](const ScoredNode& a, const ScoredNode& b) {
     if (a.score != b.score) return spread ? a.score < b.score : a.score > b.score;
     return nodes[a.node].name < nodes[b.node].name;
   };
-  const size_t ranked = std::min(kRankedNodes, feasible.size());
-  std::partial_sort(feasible.rbegin(), feasible.rbegin() + static_cast<std::ptrdiff_t>(ranked),
-                    feasible.rend(), better);
+  const auto ranked = static_cast<std::ptrdiff_t>(std::min(kRankedNodes, feasible.size()));
+  std::partial_sort(feasible.begin(), feasible.begin() + ranked, feasible.end(), better);
+  std::ranges::reverse(feasible);
 }
 
 Verdict Ask(Fitter& fitter, const NodeUsage& usage, Verdicts& verdicts) {

@@ -47,8 +47,8 @@ struct RefusedNode {
 
 struct Decision {
   // The nodes that fit. The best kRankedNodes are the last, best at the end; of
-  // equal scores the smaller name is better. The others stand before them as
-  // they come.
+  // equal scores the smaller name is better. The others stand before them
+  // in no order.
   std::vector<ScoredNode> feasible;
   std::vector<RefusedNode> refused;  // in the order of the snapshot
   std::vector<Refusal> refusals;     // each once
