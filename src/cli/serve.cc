@@ -44,7 +44,6 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   const auto warn = [](bool given, std::string_view flag) {
     if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
   };
-  warn(!flags.webhook_bind.empty(), "--webhook-bind");
   warn(flags.leader_elect, "--leader-elect");
   warn(flags.legacy_metrics, "--legacy-metrics");
   warn(flags.profiling, "--profiling");
@@ -121,6 +120,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   node_reflector = &nodes;
 
   server::Server server(scheduler, {.bind = flags.http_bind,
+                                    .webhook_bind = flags.webhook_bind,
                                     .live = [&scheduler] { return scheduler.Live(); },
                                     .ready = [&scheduler]() -> std::optional<std::string> {
                                       std::string missing = scheduler.sync().Missing();

@@ -21,6 +21,8 @@
 namespace aliquot::server {
 namespace {
 
+using scheduler::AdmissionAnswer;
+using scheduler::AdmissionRequest;
 using scheduler::BindAnswer;
 using scheduler::BindRequest;
 using scheduler::FilterAnswer;
@@ -42,9 +44,13 @@ class StubExtender : public scheduler::Extender {
     ++binds;
     return on_bind ? on_bind(request, context) : BindAnswer{};
   }
+  AdmissionAnswer Admit(const AdmissionRequest& request) override {
+    return on_admit ? on_admit(request) : AdmissionAnswer{.allowed = true, .pod = request.pod};
+  }
 
   std::function<FilterAnswer(const FilterRequest&, const RequestContext&)> on_filter;
   std::function<BindAnswer(const BindRequest&, const RequestContext&)> on_bind;
+  std::function<AdmissionAnswer(const AdmissionRequest&)> on_admit;
   std::atomic<int> filters = 0;
   std::atomic<int> binds = 0;
 };
