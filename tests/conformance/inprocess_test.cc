@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "aliquot/base/log.h"
+#include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
 #include "aliquot/cluster/cluster.h"
@@ -30,6 +31,8 @@
 #include "aliquot/vendors/registry.h"
 #include "cli/scheduler_options.h"
 #include "cli/vendor_configs.h"
+#include "kube/files.h"
+#include "server/review.h"
 #include "server/wire.h"
 
 namespace aliquot {
@@ -41,6 +44,7 @@ namespace fs = std::filesystem;
 const fs::path kHome = CONFORMANCE_DIR;
 constexpr std::chrono::seconds kPatience{20};
 constexpr size_t kCaches = 3;  // nodes, pods, quotas
+constexpr const char* kImage = "test";  // of containers that a case gives none
 constexpr const char* kHold = "conformance.test/hold";
 
 // A mistake in the case, or something refused to carry it out.
@@ -254,6 +258,23 @@ void Default(Json& object, const char* key, Json value) {
   if (!object.contains(key)) object[key] = std::move(value);
 }
 
+// With the name that a container has where the case gives it none.
+template <typename Visit>
+void ForEachContainer(Json& pod, const Visit& visit) {
+  for (const auto& [list, letter] : {std::pair("initContainers", "i"), {"containers", "c"}}) {
+    if (!pod.contains("spec") || !pod["spec"].contains(list)) continue;
+    int index = 0;
+    for (Json& container : pod["spec"][list]) visit(container, letter + std::to_string(index++));
+  }
+}
+
+void NameContainers(Json& pod) {
+  ForEachContainer(pod, [](Json& container, const std::string& name) {
+    Default(container, "name", name);
+    Default(container, "image", kImage);
+  });
+}
+
 // With what cases may leave out.
 Json Complete(Json object) {
   Default(object, "kind", "Pod");
@@ -264,15 +285,68 @@ Json Complete(Json object) {
   Default(object["metadata"], "namespace", "default");
   Default(object, "spec", Json::object());
   Default(object["spec"], "schedulerName", "hami-scheduler");
-  for (const auto& [list, letter] : {std::pair("initContainers", "i"), {"containers", "c"}}) {
-    if (!object["spec"].contains(list)) continue;
-    int index = 0;
-    for (Json& container : object["spec"][list]) {
-      Default(container, "name", letter + std::to_string(index++));
-      Default(container, "image", "test");
-    }
-  }
+  NameContainers(object);
   return object;
+}
+
+// ------------------------------------------------------------- pods of reviews
+
+// The quantity as a plain number where it is a whole one.
+Json PlainQuantity(const Json& quantity) {
+  const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+  const std::optional<Quantity> parsed = Quantity::Parse(text);
+  return parsed && parsed->AsInt64() ? std::to_string(*parsed->AsInt64()) : text;
+}
+
+Json WithPlainQuantities(Json value) {
+  if (!value.is_structured()) return value;
+  for (const auto& [key, item] : value.items()) {
+    const bool quantities = value.is_object() && (key == "limits" || key == "requests");
+    if (!quantities || !item.is_object()) {
+      item = WithPlainQuantities(item);
+      continue;
+    }
+    for (Json& quantity : item)
+      if (!quantity.is_null()) quantity = PlainQuantity(quantity);
+  }
+  return value;
+}
+
+// Without keys that hold nothing.
+Json WithoutEmpties(const Json& value) {
+  if (!value.is_structured()) return value;
+  Json kept = value.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, item] : value.items()) {
+    const Json inner = WithoutEmpties(item);
+    if (value.is_array())
+      kept.push_back(inner);
+    else if (!Empty(inner) && inner != "")
+      kept[key] = inner;
+  }
+  return kept;
+}
+
+// In the form in which they are compared.
+Json Tidy(Json pod) {
+  ForEachContainer(pod, [](Json& container, const std::string& name) {
+    if (container.value("name", Json()) == name) container.erase("name");
+    if (container.value("image", Json()) == kImage) container.erase("image");
+  });
+  return WithPlainQuantities(WithoutEmpties(pod));
+}
+
+// The merge patch from the one to the other; null if they are equal.
+Json Difference(const Json& from, const Json& to) {
+  if (!from.is_object() || !to.is_object()) return from == to ? Json() : to;
+  Json patch;
+  for (const auto& [key, value] : from.items())
+    if (!to.contains(key)) patch[key] = nullptr;
+  for (const auto& [key, value] : to.items())
+    if (!from.contains(key))
+      patch[key] = value;
+    else if (from[key] != value)
+      patch[key] = Difference(from[key], value);
+  return patch;
 }
 
 // --------------------------------------------------------------------- daemon
@@ -283,7 +357,7 @@ class Daemon {
   Daemon(cluster::Cluster& cluster, const Clock& clock, const Json& test)
       : client_(cluster), registry_(vendors::MakeRegistry({})) {
     std::vector<std::string> args = test.value("flags", std::vector<std::string>());
-    args.push_back("--scheduler-name=hami-scheduler");
+    args.insert(args.begin(), "--scheduler-name=hami-scheduler");
     const Result<config::ServeFlags> flags = config::ParseServeFlags(args);
     if (!flags) throw Broken(flags.error().message);
     const fs::path file =
@@ -344,6 +418,9 @@ class Daemon {
     if (!request) return {{"Error", request.error().message}};
     return Json::parse(server::ToJson(scheduler_->Bind(*request, Context())));
   }
+  Json Review(const Json& body) {
+    return Json::parse(server::AnswerReview(*scheduler_, "application/json", body.dump()));
+  }
 
  private:
   static scheduler::RequestContext Context() {
@@ -399,7 +476,8 @@ class Walk {
 
   Json Want(const Json& step) const {
     const WallTime now = clock_.Now();
-    return WithoutTimes(Dated(step.value("want", Json::object()), now), now);
+    return WithPlainQuantities(
+        WithoutTimes(Dated(step.value("want", Json::object()), now), now));
   }
 
  private:
@@ -407,7 +485,7 @@ class Walk {
     const auto argument = [&](const char* verb) { return Dated(step[verb], clock_.Now()); };
     if (step.contains("filter")) return Filter(argument("filter"));
     if (step.contains("bind")) return Bind(argument("bind"));
-    if (step.contains("webhook")) return {{"message", "HTTP 404"}};  // not served
+    if (step.contains("webhook")) return Webhook(argument("webhook"));
     if (step.contains("apply")) {
       Apply(argument("apply"));
     } else if (step.contains("patch")) {
@@ -619,6 +697,38 @@ class Walk {
     return {{"error", answer.value("Error", "")},
             {"annotations", NewAnnotations(path)},
             {"bound-to", spec.value("nodeName", Json())}};
+  }
+
+  // The pod is sent as it is written.
+  Json Webhook(const Json& what) {
+    Json pod = what["pod"];
+    Default(pod, "apiVersion", "v1");
+    Default(pod, "kind", "Pod");
+    Default(pod, "metadata", Json::object());
+    Default(pod["metadata"], "namespace", "default");
+    NameContainers(pod);
+    Json request = {{"uid", "5a5a0c4e-0000-4000-8000-000000000001"},
+                    {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+                    {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+                    {"name", pod["metadata"].value("name", "")},
+                    {"namespace", pod["metadata"]["namespace"]},
+                    {"operation", "CREATE"},
+                    {"userInfo", {{"username", "conformance"}}},
+                    {"object", pod},
+                    {"oldObject", nullptr},
+                    {"dryRun", false}};
+    request.update(what.value("request", Json::object()));
+    const Json answer = daemon_->Review({{"apiVersion", "admission.k8s.io/v1"},
+                                         {"kind", "AdmissionReview"},
+                                         {"request", request}});
+    const Json& response = answer["response"];
+    Json patched = pod;
+    if (response.contains("patch"))
+      patched = pod.patch(Json::parse(*kube::DecodeBase64(response["patch"].get<std::string>())));
+    return {{"allowed", response["allowed"]},
+            {"code", response["status"]["code"]},
+            {"message", response["status"].value("message", "")},
+            {"pod", Difference(Tidy(pod), Tidy(patched))}};
   }
 
   ShiftedClock clock_;
