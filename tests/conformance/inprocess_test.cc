@@ -24,12 +24,8 @@
 #include "aliquot/cluster/local_client.h"
 #include "aliquot/config/device_config.h"
 #include "aliquot/config/flags.h"
-#include "aliquot/kube/client.h"
-#include "aliquot/kube/events.h"
-#include "aliquot/kube/reflector.h"
-#include "aliquot/scheduler/scheduler.h"
 #include "aliquot/vendors/registry.h"
-#include "cli/scheduler_options.h"
+#include "cli/daemon.h"
 #include "cli/vendor_configs.h"
 #include "kube/files.h"
 #include "server/review.h"
@@ -351,7 +347,7 @@ Json Difference(const Json& from, const Json& to) {
 
 // --------------------------------------------------------------------- daemon
 
-// The scheduler as `aliquot serve` puts it together, on a client of the cluster.
+// The daemon as `aliquot serve` has it, on a client of the cluster.
 class Daemon {
  public:
   Daemon(cluster::Cluster& cluster, const Clock& clock, const Json& test)
@@ -372,54 +368,31 @@ class Daemon {
       if (name != "HAMI_NODELOCK_EXPIRE") throw Broken("only run.py can set " + name);
       lock_expiry = value;
     }
-    events_ = std::make_unique<kube::EventRecorder>(client_, "hami-scheduler", clock);
-    scheduler_ = std::make_unique<scheduler::Scheduler>(
-        client_, registry_,
-        cli::SchedulerOptions(*flags, lock_expiry.empty() ? nullptr : lock_expiry.c_str()), clock,
-        [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
-          events_->Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-                          std::string(reason), std::move(message));
-        },
-        nullptr);
-    kube::ReflectorOptions options;
-    options.seed = 1;
-    nodes_ = std::make_unique<kube::Reflector<kube::Node>>(
-        client_, scheduler_->nodes(), scheduler_->node_events(), options, clock);
-    quotas_ = std::make_unique<kube::Reflector<kube::ResourceQuota>>(
-        client_, scheduler_->quotas(), scheduler_->quota_events(), options, clock);
-    options.selectors =
-        "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
-    pods_ = std::make_unique<kube::Reflector<kube::Pod>>(client_, scheduler_->pods(),
-                                                         scheduler_->pod_events(), options, clock);
-    scheduler_->Start();
-    nodes_->Start();
-    quotas_->Start();
-    pods_->Start();
+    daemon_ = std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
+                                            lock_expiry.empty() ? nullptr : lock_expiry.c_str(),
+                                            clock);
+    daemon_->Start();
   }
 
   ~Daemon() {
-    if (!pods_) return;
-    scheduler_->Drain();
+    if (!daemon_) return;
+    daemon_->Drain();
     client_.Shutdown();
-    scheduler_->Stop();
-    pods_->Stop();
-    quotas_->Stop();
-    nodes_->Stop();
-    events_.reset();
+    daemon_->Stop();
   }
 
   Json Filter(const Json& body) {
     const Result<scheduler::FilterRequest> request = server::ParseFilterRequest(body.dump());
     if (!request) return {{"Error", request.error().message}};
-    return Json::parse(server::ToJson(scheduler_->Filter(*request, Context()), *request));
+    return Json::parse(server::ToJson(daemon_->scheduler().Filter(*request, Context()), *request));
   }
   Json Bind(const Json& body) {
     const Result<scheduler::BindRequest> request = server::ParseBindRequest(body.dump());
     if (!request) return {{"Error", request.error().message}};
-    return Json::parse(server::ToJson(scheduler_->Bind(*request, Context())));
+    return Json::parse(server::ToJson(daemon_->scheduler().Bind(*request, Context())));
   }
   Json Review(const Json& body) {
-    return Json::parse(server::AnswerReview(*scheduler_, "application/json", body.dump()));
+    return Json::parse(server::AnswerReview(daemon_->scheduler(), "application/json", body.dump()));
   }
 
  private:
@@ -429,11 +402,7 @@ class Daemon {
 
   cluster::LocalClient client_;
   core::Registry registry_;
-  std::unique_ptr<kube::EventRecorder> events_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<kube::Reflector<kube::Node>> nodes_;
-  std::unique_ptr<kube::Reflector<kube::ResourceQuota>> quotas_;
-  std::unique_ptr<kube::Reflector<kube::Pod>> pods_;
+  std::unique_ptr<cli::Daemon> daemon_;
 };
 
 // ----------------------------------------------------------------------- walk
