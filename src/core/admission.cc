@@ -8,7 +8,8 @@ namespace aliquot::core {
 namespace {
 
 // For all cards of the request.
-DeviceUse LeastUse(const PodRequest& pod, const ContainerRequest& request, const Registry& registry) {
+DeviceUse LeastUse(const PodRequest& pod, const ContainerRequest& request,
+                   const Registry& registry) {
   const VendorSpec& spec = registry[request.vendor].spec();
   DeviceUse use{0, request.memory, std::min<int64_t>(request.cores, 100)};
   if (spec.least_use != nullptr) use = spec.least_use(pod, request);

@@ -52,7 +52,8 @@ Result<Completion> CompleteNvidia(const core::Vendor& vendor, const core::Submit
 
   Completion completion;
   if (const std::string* priority = FindLimit(submitted, config.priority_name))
-    completion.env.push_back({std::string(kPriorityVariable), std::to_string(RoundedUp(*priority))});
+    completion.env.push_back(
+        {std::string(kPriorityVariable), std::to_string(RoundedUp(*priority))});
 
   const std::string* asked = resources.Find(config.count_name);
   int64_t count = asked ? RoundedUp(*asked) : 0;

@@ -72,11 +72,12 @@ Error NotPositive(std::string_view resource);
 // A count that must be a whole number above 0. 0: the container names none.
 Result<int64_t> ReadCount(const core::ResourceReader& resources, const std::string& resource);
 
-// VendorSpec::complete of vendors that add nothing: claim a container whose limits name
-// the count. Refused is a count that is not above 0,
+// VendorSpec::complete of vendors that add nothing: claims a container whose limits name
+// the count, which must be a whole number above 0.
 Result<core::Completion> ClaimCount(const core::Vendor& vendor, const core::Submitted& submitted);
-// or whatever the scheduler could not read or would take for no request:
-// "<resource> <value> is invalid".
+
+// The same, and refuses whatever the scheduler could not read later, or would take for
+// no request: "<resource> <value> is invalid".
 Result<core::Completion> ClaimReadable(const core::Vendor& vendor,
                                        const core::Submitted& submitted);
 

@@ -354,5 +354,46 @@ TEST(MthreadsAdmissionTest, CompletesWholeCardsAndChecksShares) {
   EXPECT_EQ(of({{"mthreads.com/sgpu-memory", "32"}}), "left alone");
 }
 
+// ---- quota: what is known before there is a card
+
+core::DeviceUse LeastOf(std::string_view key, const PodWish& pod) {
+  return core::LeastQuotaUse(pod.Request(AllVendors()), AllVendors())[VendorOf(key).id()];
+}
+
+TEST(LeastQuotaUseTest, CountsCardsInAccountingUnits) {
+  EXPECT_EQ(LeastOf("MLU", PodWish().AppWith({{"cambricon.com/vmlu", "2"},
+                                              {"cambricon.com/vmemory", "40"},
+                                              {"cambricon.com/vcore", "10"}})),
+            (core::DeviceUse{0, 2 * 40 * 256, 2 * 10}));
+  EXPECT_EQ(LeastOf("AMD", PodWish().AppWith({{"amd.com/gpu", "2"}})),
+            (core::DeviceUse{0, 0, 2 * 100}));
+}
+
+TEST(LeastQuotaUseTest, ASizeInSlicesIsNoMemory) {
+  EXPECT_EQ(LeastOf("Enflame", PodWish().AppWith({{"enflame.com/drs-gcu", "3"}})),
+            core::DeviceUse());
+  EXPECT_EQ(LeastOf("Enflame", PodWish().AppWith({{"enflame.com/gcu-memory", "20480"},
+                                                  {"enflame.com/gcu-core", "50"}})),
+            (core::DeviceUse{0, 20480, 50}));
+}
+
+TEST(LeastQuotaUseTest, NeuronCountsCores) {
+  const auto cores = [](const char* resource, const char* amount) {
+    return LeastOf("AWSNeuron", PodWish().AppWith({{resource, amount}})).cores;
+  };
+  EXPECT_EQ(cores("aws.amazon.com/neuroncore", "1"), 1);
+  EXPECT_EQ(cores("aws.amazon.com/neuroncore", "4"), 4);
+  EXPECT_EQ(cores("aws.amazon.com/neuron", "3"), 6);
+}
+
+TEST(LeastQuotaUseTest, OnlinePodsReserveNoCores) {
+  const StringMap share = {{"metax-tech.com/sgpu", "1"}, {"metax-tech.com/vcore", "60"}};
+  EXPECT_EQ(LeastOf("Metax-SGPU", PodWish().AppWith(share)).cores, 60);
+  EXPECT_EQ(LeastOf("Metax-SGPU",
+                    PodWish().AppWith(share).Annotate("metax-tech.com/sgpu-app-class", "online"))
+                .cores,
+            0);
+}
+
 }  // namespace
 }  // namespace aliquot::testing
