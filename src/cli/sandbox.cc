@@ -4,13 +4,10 @@
 
 #include "aliquot/cluster/http_front.h"
 #include "aliquot/kube/client.h"
-#include "aliquot/kube/events.h"
 #include "aliquot/kube/parse.h"
-#include "aliquot/kube/reflector.h"
-#include "aliquot/scheduler/scheduler.h"
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
-#include "cli/scheduler_options.h"
+#include "cli/daemon.h"
 #include "cli/vendor_configs.h"
 
 namespace aliquot::cli {
@@ -23,6 +20,7 @@ constexpr std::chrono::seconds kPatience{10};
 
 config::ServeFlags Flags() {
   config::ServeFlags flags;
+  flags.scheduler_name = kSchedulerName;
   flags.enable_ascend = flags.enable_iluvatar = true;  // whatever the device configuration has
   return flags;
 }
@@ -32,13 +30,6 @@ kube::ClientConfig ConfigOf(const std::string& url) {
   config.source = "sandbox";
   config.server = url;
   return config;
-}
-
-kube::ReflectorOptions Unfinished() {
-  kube::ReflectorOptions options;
-  options.selectors =
-      "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
-  return options;
 }
 
 template <typename T>
@@ -56,57 +47,35 @@ std::vector<T> ListAll(cluster::LocalClient& api, const char* target,
 
 }  // namespace
 
-struct Sandbox::Daemon {
-  Daemon(cluster::Cluster& cluster, const core::Registry& registry) : front(cluster, {}) {
+struct Sandbox::Running {
+  Running(cluster::Cluster& cluster, const core::Registry& registry) : front(cluster, {}) {
     if (started = front.Start(); !started) return;
     // Nobody else waits for this API server: no limit on calls.
     client = std::make_unique<kube::Client>(ConfigOf(front.url()), kube::ClientOptions{.qps = -1});
-    events = std::make_unique<kube::EventRecorder>(*client, kSchedulerName);
-    scheduler = std::make_unique<scheduler::Scheduler>(
-        *client, registry, SchedulerOptions(Flags(), nullptr), SystemClock(),
-        [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
-          events->Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-                         std::string(reason), std::move(message));
-        },
-        nullptr);
-    nodes = std::make_unique<kube::Reflector<kube::Node>>(
-        *client, scheduler->nodes(), scheduler->node_events(), kube::ReflectorOptions());
-    quotas = std::make_unique<kube::Reflector<kube::ResourceQuota>>(
-        *client, scheduler->quotas(), scheduler->quota_events(), kube::ReflectorOptions());
-    pods = std::make_unique<kube::Reflector<kube::Pod>>(*client, scheduler->pods(),
-                                                        scheduler->pod_events(), Unfinished());
+    daemon = std::make_unique<Daemon>(ApiServer{*client, *client}, registry, Flags(), nullptr,
+                                      SystemClock());
     server::Server::Options options;
     options.bind = "127.0.0.1:0";
-    server = std::make_unique<server::Server>(*scheduler, std::move(options));
+    server = std::make_unique<server::Server>(daemon->scheduler(), std::move(options));
     if (started = server->Start(); !started) return;
-    scheduler->Start();
-    nodes->Start();
-    quotas->Start();
-    pods->Start();
-    if (!scheduler->sync().Wait(std::chrono::steady_clock::now() + kPatience, nullptr))
-      started = Error{ErrorCode::kDeadline, "the scheduler is " + scheduler->sync().Missing()};
+    daemon->Start();
+    const scheduler::SyncState& sync = daemon->scheduler().sync();
+    if (!sync.Wait(std::chrono::steady_clock::now() + kPatience, nullptr))
+      started = Error{ErrorCode::kDeadline, "the scheduler is " + sync.Missing()};
   }
 
-  ~Daemon() {
+  ~Running() {
     if (!server) return;
-    scheduler->Drain();
+    daemon->Drain();
     server->Stop(kPatience);
     client->Shutdown();
-    scheduler->Stop();
-    pods->Stop();
-    quotas->Stop();
-    nodes->Stop();
-    events.reset();
+    daemon->Stop();
   }
 
   Result<void> started;
   cluster::HttpFront front;
   std::unique_ptr<kube::Client> client;
-  std::unique_ptr<kube::EventRecorder> events;
-  std::unique_ptr<scheduler::Scheduler> scheduler;
-  std::unique_ptr<kube::Reflector<kube::Node>> nodes;
-  std::unique_ptr<kube::Reflector<kube::ResourceQuota>> quotas;
-  std::unique_ptr<kube::Reflector<kube::Pod>> pods;
+  std::unique_ptr<Daemon> daemon;
   std::unique_ptr<server::Server> server;
 };
 
@@ -158,12 +127,12 @@ std::vector<kube::Pod> Sandbox::Pods() {
 }
 
 Result<void> Sandbox::Start() {
-  daemon_ = std::make_unique<Daemon>(cluster_, registry_);
-  return daemon_->started;
+  running_ = std::make_unique<Running>(cluster_, registry_);
+  return running_->started;
 }
 
-const ledger::Ledger& Sandbox::ledger() const { return daemon_->scheduler->ledger(); }
-std::string Sandbox::api_url() const { return daemon_->front.url(); }
-int Sandbox::extender_port() const { return daemon_->server->port(); }
+const ledger::Ledger& Sandbox::ledger() const { return running_->daemon->scheduler().ledger(); }
+std::string Sandbox::api_url() const { return running_->front.url(); }
+int Sandbox::extender_port() const { return running_->server->port(); }
 
 }  // namespace aliquot::cli

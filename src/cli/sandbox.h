@@ -49,12 +49,12 @@ class Sandbox {
   int extender_port() const;
 
  private:
-  struct Daemon;
+  struct Running;
 
   cluster::Cluster cluster_;
   cluster::LocalClient api_;
   const core::Registry registry_;
-  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<Running> running_;
 };
 
 }  // namespace aliquot::cli

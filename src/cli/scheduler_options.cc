@@ -5,6 +5,8 @@ namespace aliquot::cli {
 scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char* lock_expiry) {
   scheduler::Options options;
   options.policy = {flags.node_scheduler_policy, flags.gpu_scheduler_policy};
+  options.scheduler_name = flags.scheduler_name;
+  options.force_overwrite_default_scheduler = flags.force_overwrite_default_scheduler;
   options.node_label_selector = flags.node_label_selector;
   options.assignment_write = flags.assignment_write == config::AssignmentWrite::kBind
                                  ? scheduler::AssignmentWrite::kBind

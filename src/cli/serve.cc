@@ -1,5 +1,5 @@
-// The daemon: a client of the API server, reflectors that feed the scheduler,
-// and the listener that kube-scheduler calls.
+// The process: a client of the API server, the daemon, and the listeners that
+// kube-scheduler and the API server call.
 #include "cli/serve.h"
 
 #include <malloc.h>
@@ -12,13 +12,10 @@
 
 #include "aliquot/base/log.h"
 #include "aliquot/kube/client.h"
-#include "aliquot/kube/events.h"
-#include "aliquot/kube/reflector.h"
-#include "aliquot/scheduler/scheduler.h"
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
-#include "cli/scheduler_options.h"
+#include "cli/daemon.h"
 #include "cli/vendor_configs.h"
 
 namespace aliquot::cli {
@@ -26,8 +23,6 @@ namespace {
 
 constexpr auto kStopGrace = std::chrono::seconds(30);
 constexpr auto kEventGrace = std::chrono::seconds(2);
-// Nodes are listed this often while binds wait for a node lock.
-constexpr auto kLockPollInterval = std::chrono::seconds(1);
 
 std::string VersionJson(const BuildInfo& build) {
   return nlohmann::json{{"version", build.version},
@@ -44,7 +39,6 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   const auto warn = [](bool given, std::string_view flag) {
     if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
   };
-  warn(!flags.webhook_bind.empty(), "--webhook-bind");
   warn(flags.leader_elect, "--leader-elect");
   warn(flags.legacy_metrics, "--legacy-metrics");
   warn(flags.profiling, "--profiling");
@@ -84,43 +78,17 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   log::Info("Starting",
             {{"version", build.version}, {"server", cluster->server}, {"source", cluster->source}});
 
-  const std::string name =
-      flags.scheduler_name.empty() ? std::string("hami-scheduler") : flags.scheduler_name;
   kube::Client client(*std::move(cluster), {.user_agent = "aliquot/" + std::string(build.version),
                                             .qps = flags.kube_qps,
                                             .burst = flags.kube_burst.value_or(0),
                                             .timeout = flags.kube_timeout});
-  kube::EventRecorder events(client, name);
   const core::Registry registry = vendors::MakeRegistry(VendorConfigs(flags, devices));
-
-  kube::Reflector<kube::Node>* node_reflector = nullptr;
-  const bool poll = flags.cache_mode == config::CacheMode::kPoll;
-  scheduler::Scheduler scheduler(
-      client, registry, SchedulerOptions(flags, std::getenv("HAMI_NODELOCK_EXPIRE")), SystemClock(),
-      [&events](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
-        events.Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-                      std::string(reason), std::move(message));
-      },
-      [&](bool waiting) {
-        if (poll)
-          node_reflector->SetPollInterval(
-              waiting ? std::min<Duration>(kLockPollInterval, flags.poll_interval)
-                      : flags.poll_interval);
-      });
-
-  kube::ReflectorOptions options;
-  options.poll = poll;
-  options.poll_interval = flags.poll_interval;
-  kube::Reflector<kube::Node> nodes(client, scheduler.nodes(), scheduler.node_events(), options);
-  kube::Reflector<kube::ResourceQuota> quotas(client, scheduler.quotas(), scheduler.quota_events(),
-                                              options);
-  // A finished pod leaves the selection, which is told as its deletion.
-  options.selectors =
-      "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
-  kube::Reflector<kube::Pod> pods(client, scheduler.pods(), scheduler.pod_events(), options);
-  node_reflector = &nodes;
+  Daemon daemon({client, client}, registry, flags, std::getenv("HAMI_NODELOCK_EXPIRE"),
+                SystemClock());
+  scheduler::Scheduler& scheduler = daemon.scheduler();
 
   server::Server server(scheduler, {.bind = flags.http_bind,
+                                    .webhook_bind = flags.webhook_bind,
                                     .live = [&scheduler] { return scheduler.Live(); },
                                     .ready = [&scheduler]() -> std::optional<std::string> {
                                       std::string missing = scheduler.sync().Missing();
@@ -132,23 +100,17 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
     log::Error("Could not listen", {{"error", started.error().message}});
     return kExitFailure;
   }
-  scheduler.Start();
-  nodes.Start();
-  quotas.Start();
-  pods.Start();
+  daemon.Start();
   log::Info("Listening", {{"address", flags.http_bind}, {"port", server.port()}});
 
   int signal_number = 0;
   sigwait(&stop_signals, &signal_number);
   log::Info("Stopping", {{"signal", signal_number}});
-  scheduler.Drain();
+  daemon.Drain();
   const bool finished = server.Stop(kStopGrace);
-  events.Flush(std::chrono::steady_clock::now() + kEventGrace);
+  daemon.FlushEvents(std::chrono::steady_clock::now() + kEventGrace);
   client.Shutdown();
-  scheduler.Stop();
-  pods.Stop();
-  quotas.Stop();
-  nodes.Stop();
+  daemon.Stop();
   log::Info("Stopped", {{"finished", finished}});
   return kExitOk;
 }

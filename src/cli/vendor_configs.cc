@@ -27,6 +27,10 @@ core::VendorConfig NvidiaConfig(const config::NvidiaConfig& nvidia) {
   vendor.default_memory = nvidia.default_memory_mib;
   vendor.default_cores = nvidia.default_cores;
   vendor.default_count = nvidia.default_gpu_count;
+  vendor.priority_name = nvidia.resource_priority_name;
+  vendor.core_policy = nvidia.gpu_core_policy;
+  vendor.runtime_class = nvidia.runtime_class_name;
+  vendor.overwrite_env = nvidia.overwrite_env;
   return vendor;
 }
 
@@ -57,6 +61,11 @@ core::VendorConfig AscendConfig(const config::VnpuConfig& vnpu, bool hami_core) 
   core::VendorConfig vendor =
       Named(vnpu.resource_name, vnpu.resource_memory_name, vnpu.resource_core_name);
   vendor.memory_factor = vnpu.memory_factor;
+  vendor.memory_allocatable = vnpu.memory_allocatable_mib;
+  vendor.memory_capacity = vnpu.memory_capacity_mib;
+  vendor.super_pod = vnpu.super_pod;
+  vendor.runtime_class = vnpu.runtime_class_name;
+  vendor.overwrite_env = vnpu.overwrite_env;
   vendor.hami_core = hami_core;
   for (const config::VnpuTemplate& part : vnpu.templates)
     vendor.templates.push_back({part.name, part.memory_mib});

@@ -19,6 +19,13 @@ Scratch& ThreadScratch() {
   return scratch;
 }
 
+// The same part of what the buffer is a copy of.
+std::string_view InSource(std::string_view part) {
+  const Scratch& scratch = ThreadScratch();
+  return scratch.source.substr(static_cast<size_t>(part.data() - scratch.buffer.data()),
+                               part.size());
+}
+
 // Gives a big buffer back when the reading is over.
 struct Shrink {
   Scratch& scratch;
@@ -84,6 +91,12 @@ int64_t Integer(od::value value, const Path& at) {
   return number;
 }
 
+bool Bool(od::value value, const Path& at) {
+  bool flag = false;
+  Check(value.get_bool().get(flag), at, "not a boolean");
+  return flag;
+}
+
 std::string Quantity(od::value value, const Path& at) {
   od::json_type type;
   Check(value.type().get(type), at, "not a quantity");
@@ -119,9 +132,13 @@ std::string_view RawObject(od::value value, const Path& at) {
   Check(value.get_object().get(object), at, "not an object");
   std::string_view raw;
   Check(object.raw_json().get(raw), at, "not an object");
-  const Scratch& scratch = ThreadScratch();
-  const size_t offset = static_cast<size_t>(raw.data() - scratch.buffer.data());
-  return scratch.source.substr(offset, raw.size());
+  return InSource(raw);
+}
+
+std::string_view RawValue(od::value value, const Path& at) {
+  od::json_type type;
+  Check(value.type().get(type), at, "not a value");
+  return type == od::json_type::object ? RawObject(value, at) : InSource(value.raw_json_token());
 }
 
 }  // namespace aliquot::kube::json

@@ -88,11 +88,14 @@ void EachItem(od::value value, const Path& at, F&& item) {
 // Lives until ReadObject ends.
 std::string_view Text(od::value value, const Path& at);
 int64_t Integer(od::value value, const Path& at);
+bool Bool(od::value value, const Path& at);
 // A text, or a number as its digits.
 std::string Quantity(od::value value, const Path& at);
 StringMap TextMap(od::value value, const Path& at);
 StringMap QuantityMap(od::value value, const Path& at);
 // The JSON text of an object, as a part of what ReadObject was given.
 std::string_view RawObject(od::value value, const Path& at);
+// The same of any value; of one that is no object only its beginning.
+std::string_view RawValue(od::value value, const Path& at);
 
 }  // namespace aliquot::kube::json

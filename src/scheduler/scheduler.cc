@@ -22,6 +22,7 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       registrar_(api, registry, ledger_, options_, clock),
       filter_(api, pods_, sync_, registry, ledger_, in_flight_, options_, clock, record),
       bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record),
+      admission_(registry, ledger_, options_),
       pod_events_(registry, ledger_, filter_, locks_, sync_, record),
       node_events_(registrar_, locks_, sync_),
       quota_events_(ledger_, sync_),

@@ -106,6 +106,7 @@ void Connection::ReadHead() {
   match_ = routes_.Find(head.method, head.target);
   const size_t cap = match_.route ? match_.route->body_cap : limits_.unrouted_body_bytes;
   if (head.content_length > cap) {
+    if (match_.route && match_.route->too_long) return Reject(*match_.route->too_long);
     return Reject({"413 Content Too Large", "the body of " + std::to_string(head.content_length) +
                                                 " bytes is over the limit of " +
                                                 std::to_string(cap) + " bytes for " +

@@ -108,6 +108,8 @@ std::variant<Head, Rejection> ParseHead(std::string_view text) {
     } else if (EqualsIgnoreCase(name, "Connection")) {
       if (Lists(value, "close")) head.keep_alive = false;
       if (!http11 && Lists(value, "keep-alive")) head.keep_alive = true;
+    } else if (EqualsIgnoreCase(name, "Content-Type")) {
+      head.content_type = value;
     } else if (EqualsIgnoreCase(name, "Host")) {
       ++hosts;
     }
@@ -121,7 +123,9 @@ std::string ToAnswer(const Rejection& rejection) {
   std::string answer = "HTTP/1.1 ";
   answer += rejection.status;
   answer += "\r\nConnection: close\r\nContent-Length: " + std::to_string(rejection.text.size()) +
-            "\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n" + rejection.text;
+            "\r\nContent-Type: ";
+  answer += rejection.content_type;
+  answer += "\r\n\r\n" + rejection.text;
   return answer;
 }
 

@@ -15,11 +15,13 @@ namespace aliquot::server {
 struct Rejection {
   std::string_view status;  // e.g. "413 Content Too Large"
   std::string text;         // for a human
+  std::string_view content_type = "text/plain; charset=utf-8";
 };
 
 struct Head {
   std::string method;
   std::string target;  // begins with '/', may have a query
+  std::string content_type;  // as it was sent; empty: not given
   size_t content_length = 0;
   bool keep_alive = true;
   bool expects_continue = false;

@@ -86,7 +86,8 @@ class Responder final : public httplib::Server {
     const Match& match = request_->match;
     if (!match.route) return AnswerWithoutRoute(match, response);
     try {
-      Call call{http, std::move(request_->body), request_->received, std::move(*caller_gone_)};
+      Call call{http, std::move(request_->body), request_->received, std::move(*caller_gone_),
+                request_->head.content_type};
       match.route->handler(call, response);
     } catch (const std::exception& failure) {
       log::Error("Handler threw", {{"path", http.path}, {"error", failure.what()}});

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aliquot/base/clock.h"
 #include <httplib.h>
+#include "server/head.h"
 #include "server/worker_pool.h"
 
 namespace aliquot::server {
@@ -19,6 +21,7 @@ struct Call {
   std::string body;                   // the handler may take it
   SteadyTime received;                // when its last byte was here
   std::function<bool()> caller_gone;  // only while the handler runs
+  std::string_view content_type;      // as it was sent; empty: not given
 };
 
 // Fills status (200 if it does not), body and Content-Type.
@@ -30,6 +33,7 @@ struct Route {
   WorkerPool* pool;
   size_t body_cap;  // bytes
   Handler handler;
+  std::optional<Rejection> too_long = std::nullopt;  // of a body over its cap; else a 413
 };
 
 // What became of a method and a path. A route, or the answer without one.

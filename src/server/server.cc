@@ -5,6 +5,7 @@
 
 #include "aliquot/base/log.h"
 #include "server/gatekeeper.h"
+#include "server/review.h"
 #include "server/routes.h"
 #include "server/wire.h"
 #include "server/worker_pool.h"
@@ -58,6 +59,10 @@ void Bind(Extender& extender, Call& call, httplib::Response& response) {
           })));
 }
 
+void Webhook(Extender& extender, Call& call, httplib::Response& response) {
+  SetJson(response, AnswerReview(extender, call.content_type, call.body));
+}
+
 Handler Probe(const HealthCheck& check) {
   return [&check](Call&, httplib::Response& response) {
     const std::optional<std::string> reason = check ? check() : std::nullopt;
@@ -82,22 +87,20 @@ struct Server::Impl {
                     .max_buffered_bytes = options.max_buffered_bytes}),
         filters({.name = "filter", .max_threads = options.filter_threads}),
         binds({.name = "bind", .max_threads = options.bind_threads}),
+        webhooks({.name = "webhook", .max_threads = options.webhook_threads}),
         probes({.name = "probe", .max_threads = options.probe_threads}) {}
 
   ~Impl() {
     gatekeeper.Stop(Duration::zero());
     filters.Stop();
     binds.Stop();
+    webhooks.Stop();
     probes.Stop();
   }
 
-  std::vector<Route> Routes() {
-    const auto filter = [this](Call& call, auto& response) { Filter(extender, call, response); };
-    const auto bind = [this](Call& call, auto& response) { Bind(extender, call, response); };
+  std::vector<Route> ProbeRoutes() {
     const auto version = [this](Call&, auto& response) { SetJson(response, options.version_json); };
     return {
-        {"POST", "/filter", &filters, options.filter_body_bytes, filter},
-        {"POST", "/bind", &binds, options.body_bytes, bind},
         {"GET", "/healthz", &probes, options.body_bytes, Probe(options.live)},
         {"GET", "/livez", &probes, options.body_bytes, Probe(options.live)},
         {"GET", "/readyz", &probes, options.body_bytes, Probe(options.ready)},
@@ -105,14 +108,44 @@ struct Server::Impl {
     };
   }
 
+  // The API server takes anything but a 200 for a webhook that is out of order, and may
+  // let the pod through.
+  Route WebhookRoute() {
+    const size_t cap = options.webhook_body_bytes;
+    return {"POST", "/webhook", &webhooks, cap,
+            [this](Call& call, auto& response) { Webhook(extender, call, response); },
+            Rejection{"200 OK", RefuseLongReview(cap), "application/json"}};
+  }
+
+  // Of `bind`.
+  std::vector<Route> MainRoutes() {
+    const auto filter = [this](Call& call, auto& response) { Filter(extender, call, response); };
+    const auto bind = [this](Call& call, auto& response) { Bind(extender, call, response); };
+    std::vector<Route> routes = ProbeRoutes();
+    routes.push_back({"POST", "/filter", &filters, options.filter_body_bytes, filter});
+    routes.push_back({"POST", "/bind", &binds, options.body_bytes, bind});
+    if (options.webhook_bind.empty()) routes.push_back(WebhookRoute());
+    return routes;
+  }
+
+  // Of `webhook_bind`.
+  std::vector<Route> WebhookRoutes() {
+    std::vector<Route> routes = ProbeRoutes();
+    routes.push_back(WebhookRoute());
+    return routes;
+  }
+
   Extender& extender;
   const Options options;
   Gatekeeper gatekeeper;
   WorkerPool filters;
   WorkerPool binds;
+  WorkerPool webhooks;
   WorkerPool probes;
-  const RouteTable routes{Routes(), probes};
+  const RouteTable main_routes{MainRoutes(), probes};
+  const RouteTable webhook_routes{WebhookRoutes(), probes};
   int port = 0;
+  int webhook_port = 0;
 };
 
 Server::Server(Extender& extender, Options options)
@@ -121,14 +154,22 @@ Server::Server(Extender& extender, Options options)
 Server::~Server() = default;
 
 Result<void> Server::Start() {
-  const Result<int> port = impl_->gatekeeper.Listen(impl_->options.bind, impl_->routes);
+  Impl& server = *impl_;
+  const Options& options = server.options;
+  const Result<int> port = server.gatekeeper.Listen(options.bind, server.main_routes);
   if (!port) return port.error();
-  impl_->port = *port;
-  impl_->gatekeeper.Start();
+  server.port = server.webhook_port = *port;
+  if (!options.webhook_bind.empty()) {
+    const Result<int> own = server.gatekeeper.Listen(options.webhook_bind, server.webhook_routes);
+    if (!own) return own.error();
+    server.webhook_port = *own;
+  }
+  server.gatekeeper.Start();
   return {};
 }
 
 int Server::port() const { return impl_->port; }
+int Server::webhook_port() const { return impl_->webhook_port; }
 
 bool Server::Stop(Duration grace) {
   const bool finished = impl_->gatekeeper.Stop(grace);

@@ -2,6 +2,7 @@
 // percentage of them. The device plugin wants the product name in the pod's text.
 #include <algorithm>
 
+#include "aliquot/base/quantity.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
 
@@ -26,6 +27,18 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   request.memory = asked->memory.value_or(0);
   request.cores = percent;
   return request;
+}
+
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  const core::VendorConfig& config = vendor.config();
+  const std::string* cores = FindLimit(submitted, config.cores_name);
+  const std::optional<Quantity> percent = cores ? Quantity::Parse(*cores) : std::nullopt;
+  const int64_t value = percent ? percent->AsInt64().value_or(0) : 0;
+  if (cores != nullptr && (value < 1 || value > 100))
+    return InvalidError(config.cores_name + " must be an integer percentage between 1 and 100");
+  return core::Completion{.claimed = cores != nullptr ||
+                                     FindLimit(submitted, config.count_name) != nullptr ||
+                                     FindLimit(submitted, config.memory_name) != nullptr};
 }
 
 // The name and the id stand in a text with separators.
@@ -77,6 +90,7 @@ constexpr core::VendorSpec kAmd{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = Complete,
     .size_share = SizeShare,
     .quota_cores = QuotaCores,
 };

@@ -7,6 +7,7 @@
 
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
+#include "vendors/ascend_admission.h"
 #include "vendors/owned_spec.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
@@ -19,10 +20,8 @@ using core::Device;
 using core::Pick;
 using core::Reason;
 
-constexpr std::string_view kModeKey = "huawei.com/vnpu-mode";
 constexpr std::string_view kNodeModeKey = "hami-vnpu-core";
 constexpr std::string_view kTimeKey = "predicate-time";
-constexpr std::string_view kHamiCore = "hami-core";
 constexpr std::string_view kNetwork = "NetworkID";
 
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
@@ -44,11 +43,6 @@ Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::Nod
     if (hami_core) card.cores = 100;
   }
   return cards;
-}
-
-bool IsHamiCore(const StringMap& annotations) {
-  const std::string* mode = Find(annotations, kModeKey);
-  return mode != nullptr && *mode == kHamiCore;
 }
 
 bool SupportsMode(const Attempt& attempt, core::ReasonCounts& counts) {
@@ -224,6 +218,7 @@ core::Vendor MakeAscend(const NamedConfig& config) {
   spec.parse_request = ParseRequest;
   spec.read_node = ReadNode;
   spec.gates = kShareGates;
+  spec.complete = CompleteAscend;
   spec.check_node = SupportsMode;
   spec.selects = SelectsSet;
   spec.select = SelectSet;

@@ -69,6 +69,24 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return request;
 }
 
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  const core::ResourceReader resources(submitted.container, false);
+  const core::VendorConfig& config = vendor.config();
+  const std::string& name =
+      resources.Find(config.count_name) != nullptr ? config.count_name : config.cores_name;
+  if (resources.Find(name) == nullptr) return core::Completion();
+  std::optional<core::InvalidRequest> invalid;
+  const bool asks = ParseRequest(vendor, resources, invalid).has_value();
+  if (invalid) return InvalidError(invalid->why);
+  if (!asks) return NotPositive(name);
+  return core::Completion{.claimed = true};
+}
+
+// Whole devices have two cores at least.
+core::DeviceUse LeastUse(const core::PodRequest&, const core::ContainerRequest& request) {
+  return {0, 0, request.cores == 0 ? kSharedCores : request.cores};
+}
+
 // ---- node
 
 Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
@@ -206,6 +224,8 @@ constexpr core::VendorSpec kAwsNeuron{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = Complete,
+    .least_use = LeastUse,
     .size_share = TakeFreeCores,
     .selects = SelectsBlock,
     .select = SelectBlock,

@@ -30,6 +30,7 @@ constexpr core::VendorSpec kBiren{
     .parse_request = ParseCount,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = ClaimReadable,
     .size_share = TakeSlotOnly,
 };
 

@@ -74,6 +74,7 @@ constexpr core::VendorSpec kCambricon{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kShareGates,
+    .complete = ClaimReadable,
     .annotate = Annotate,
 };
 

@@ -49,6 +49,14 @@ Reason Unused(Candidate& candidate) {
              : Reason::kNone;
 }
 
+Result<core::Completion> CompleteCards(const core::Vendor& vendor,
+                                       const core::Submitted& submitted) {
+  const std::string& name = vendor.config().count_name;
+  const std::string* count = core::ResourceReader(submitted.container, false).Find(name);
+  if (count != nullptr && RoundedUp(*count) <= 0) return NotPositive(name);
+  return core::Completion{.claimed = count != nullptr};
+}
+
 constexpr core::Gate kCardGates[] = {core::gates::Healthy, Unused, core::gates::FreeSlot};
 
 // ---- slices: the request
@@ -83,6 +91,45 @@ std::optional<core::ContainerRequest> ParseSlice(const core::Vendor& vendor,
   request.cores = cores.value_or(0);
   if (invalid || (!memory && !cores)) return std::nullopt;
   return request;
+}
+
+// What stands in limits or in requests only is copied to the other side.
+void CopyToOtherSide(const core::ContainerSpec& container, const std::string& resource,
+                     core::Completion& completion) {
+  const std::string* quantity = core::ResourceReader(container, false).Find(resource);
+  if (quantity == nullptr) return;
+  if (Find(*container.limits, resource) == nullptr) completion.limits.emplace(resource, *quantity);
+  if (Find(*container.requests, resource) == nullptr)
+    completion.requests.emplace(resource, *quantity);
+}
+
+// With a size, memory and cores are not looked at.
+Result<core::Completion> CompleteSlices(const core::Vendor& vendor,
+                                        const core::Submitted& submitted) {
+  const core::VendorConfig& config = vendor.config();
+  const core::ResourceReader resources(submitted.container, false);
+  const std::string* size = resources.Find(config.count_name);
+  const std::string* memory = resources.Find(config.memory_name);
+  const std::string* cores = resources.Find(config.cores_name);
+  core::Completion completion;
+  if (size != nullptr) {
+    if (RoundedUp(*size) <= 0) return NotPositive(config.count_name);
+    CopyToOtherSide(submitted.container, config.count_name, completion);
+    completion.claimed = true;
+    return completion;
+  }
+  if (memory != nullptr && RoundedUp(*memory) <= 0) return NotPositive(config.memory_name);
+  if (cores != nullptr && (RoundedUp(*cores) <= 0 || RoundedUp(*cores) > 100))
+    return InvalidError(config.cores_name + " must be in range (0,100]");
+  CopyToOtherSide(submitted.container, config.memory_name, completion);
+  CopyToOtherSide(submitted.container, config.cores_name, completion);
+  completion.claimed = memory != nullptr || cores != nullptr;
+  return completion;
+}
+
+// A number of slices says nothing of memory. A memory in GB is at least as many MiB.
+core::DeviceUse LeastSlice(const core::PodRequest&, const core::ContainerRequest& request) {
+  return {0, request.memory_percent == kSliceSize ? 0 : request.memory, request.cores};
 }
 
 // ---- slices: the node
@@ -304,6 +351,7 @@ constexpr core::VendorSpec kGcu{
     .parse_request = ParseCards,
     .read_node = ReadCards,
     .gates = kCardGates,
+    .complete = CompleteCards,
     .size_share = TakeWholeCard,
 };
 
@@ -317,6 +365,8 @@ constexpr core::VendorSpec kEnflame{
     .parse_request = ParseSlice,
     .read_node = ReadSlices,
     .gates = kSliceGates,
+    .complete = CompleteSlices,
+    .least_use = LeastSlice,
     .size_share = TakeProfile,
     .check_node = HasProfile,
     .selects = FollowsEarlier,

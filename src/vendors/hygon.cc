@@ -30,6 +30,7 @@ constexpr core::VendorSpec kHygon{
     .parse_request = ParseRequest,
     .read_node = ReadColonCards,
     .gates = kShareGates,
+    .complete = ClaimReadable,
 };
 
 }  // namespace aliquot::vendors

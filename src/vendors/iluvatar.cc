@@ -21,6 +21,24 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return request;
 }
 
+// Several cards are whole cards. A container is told its name (spelled like this).
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  constexpr std::string_view kNameVariable = "SOL_CONTINER_NAME";
+  const core::VendorConfig& config = vendor.config();
+  Result<core::Completion> completion = ClaimReadable(vendor, submitted);
+  if (!completion || !completion->claimed) return completion;
+  const int64_t count = RoundedUp(*FindLimit(submitted, config.count_name));
+  if (count > 1) {
+    const std::string cores = std::to_string(count * 100);
+    completion->limits.emplace(config.cores_name, cores);
+    if (Find(*submitted.container.requests, config.cores_name) != nullptr)
+      completion->requests.emplace(config.cores_name, cores);
+  }
+  if (!HasEnv(submitted, kNameVariable) && !submitted.container.name.empty())
+    completion->env.push_back({std::string(kNameVariable), std::string(submitted.container.name)});
+  return completion;
+}
+
 }  // namespace
 
 core::Vendor MakeIluvatar(const NamedConfig& config) {
@@ -38,6 +56,7 @@ core::Vendor MakeIluvatar(const NamedConfig& config) {
   spec.parse_request = ParseRequest;
   spec.read_node = ReadColonCards;
   spec.gates = kShareGates;
+  spec.complete = Complete;
   return MakeVendor(std::move(owned), config.config);
 }
 

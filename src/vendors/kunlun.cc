@@ -24,6 +24,17 @@ constexpr int64_t kCardSlots = 100;
 
 // ---- both
 
+// Other counts of connected cards do not exist.
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  Result<core::Completion> completion = ClaimCount(vendor, submitted);
+  if (!completion || !completion->claimed) return completion;
+  const std::string& name = vendor.config().count_name;
+  const int64_t count = RoundedUp(*FindLimit(submitted, name));
+  if (count != 1 && count != 2 && count != 4 && count != 8)
+    return InvalidError(name + " must be one of [1, 2, 4, 8]");
+  return completion;
+}
+
 bool AlwaysSelects(const Attempt&) { return true; }
 
 bool SelectConnected(const Attempt& attempt, std::vector<Pick>& picks) {
@@ -120,6 +131,22 @@ std::optional<core::ContainerRequest> ParsePart(const core::Vendor& vendor,
   return request;
 }
 
+// The size of a part is written into the pod.
+Result<core::Completion> CompletePart(const core::Vendor& vendor,
+                                      const core::Submitted& submitted) {
+  Result<core::Completion> completion = Complete(vendor, submitted);
+  const std::string& name = vendor.config().memory_name;
+  if (!completion || !completion->claimed || FindLimit(submitted, name) == nullptr)
+    return completion;
+  std::optional<core::InvalidRequest> invalid;
+  const core::ResourceReader resources(submitted.container, false);
+  if (const auto request = ParsePart(vendor, resources, invalid)) {
+    completion->limits.emplace(name, std::to_string(request->memory));
+    completion->requests.emplace(name, std::to_string(request->memory));
+  }
+  return completion;
+}
+
 Result<std::vector<Device>> ReadParts(const core::Vendor& vendor, const core::NodeSpec& node) {
   Result<std::vector<Device>> cards = ReadJsonCards(vendor, node);
   if (!cards) return cards;
@@ -195,6 +222,7 @@ constexpr core::VendorSpec kKunlun{
     .parse_request = ParseCount,
     .read_node = ReadCards,
     .gates = kCardGates,
+    .complete = Complete,
     .size_share = TakeWholeCard,
     .selects = AlwaysSelects,
     .select = SelectConnected,
@@ -217,6 +245,7 @@ constexpr core::VendorSpec kXpu{
     .parse_request = ParsePart,
     .read_node = ReadParts,
     .gates = kPartGates,
+    .complete = CompletePart,
     .check_node = PartsWithinQuota,
     .selects = AlwaysSelects,
     .select = SelectConnected,

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/vendor_texts.h"
 #include "vendors/shared.h"
@@ -28,6 +29,7 @@ constexpr std::string_view kDevicesKey = "metax-tech.com/gpu-devices-allocated";
 constexpr std::string_view kTimeKey = "metax-tech.com/predicate-time";
 constexpr std::string_view kOnline = "online";
 constexpr std::string_view kOffline = "offline";
+constexpr std::string_view kBestEffort = "best-effort";
 constexpr int64_t kWholeCard = 100;
 constexpr float kNodeWeight = 10000;
 
@@ -59,7 +61,56 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return ShareRequest(*asked, kWholeCard);
 }
 
+// What is wrong with the amounts in limits; empty if nothing is.
+std::string Objection(const core::VendorConfig& config, const core::Submitted& submitted) {
+  const auto number = [](const std::string& text) {
+    const std::optional<Quantity> quantity = Quantity::Parse(text);
+    return quantity ? quantity->AsInt64() : std::nullopt;
+  };
+  if (const std::string* text = FindLimit(submitted, config.cores_name)) {
+    const std::optional<int64_t> cores = number(*text);
+    if (!cores) return config.cores_name + " must be an integer";
+    if (*cores < 0 || *cores > kWholeCard) return config.cores_name + " must be in range [0,100]";
+  }
+  if (const std::string* text = FindLimit(submitted, config.memory_name)) {
+    const std::optional<int64_t> memory = number(*text);
+    if (!memory) return config.memory_name + " must be an integer";
+    if (*memory < 0 || Mebibytes(*text, *memory) > kMaxInt32)
+      return config.memory_name + " is out of range";
+  }
+  return "";
+}
+
+// A pod without a class or QoS of its own becomes best-effort.
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  const core::VendorConfig& config = vendor.config();
+  const std::string* count = FindLimit(submitted, config.count_name);
+  if (count == nullptr) return core::Completion();
+  if (RoundedUp(*count) <= 0) return NotPositive(config.count_name);
+  if (std::string wrong = Objection(config, submitted); !wrong.empty())
+    return InvalidError(std::move(wrong));
+
+  core::Completion completion{.claimed = true};
+  if (const std::string* app_class = Find(*submitted.pod.annotations, kClassKey)) {
+    if (*app_class != kOnline && *app_class != kOffline)
+      return InvalidError(std::string(kClassKey) + " must be set one of [online, offline]");
+    if (RoundedUp(*count) != 1) return InvalidError("app-class pod must request single device");
+    if (*app_class == kOnline) return completion;  // whatever its QoS
+  }
+  const std::string* qos = Find(*submitted.pod.annotations, kQosKey);
+  if (qos == nullptr)
+    completion.annotations.emplace(kQosKey, kBestEffort);
+  else if (*qos != kBestEffort && *qos != "fixed-share" && *qos != "burst-share")
+    return InvalidError(std::string(kQosKey) +
+                        " must be set one of [best-effort, fixed-share, burst-share]");
+  return completion;
+}
+
 // Online pods reserve no cores.
+core::DeviceUse LeastUse(const core::PodRequest& pod, const core::ContainerRequest& request) {
+  return {0, request.memory, IsOnline(pod) ? 0 : request.cores};
+}
+
 void SizeShare(Candidate& candidate) {
   core::TakeAsAsked(candidate);
   candidate.take.cores = IsOnline(candidate.pod) ? 0 : candidate.request.cores;
@@ -306,6 +357,8 @@ constexpr core::VendorSpec kMetaxSgpu{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = Complete,
+    .least_use = LeastUse,
     .size_share = SizeShare,
     .selects = SelectsSet,
     .select = SelectSet,

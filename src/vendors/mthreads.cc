@@ -3,6 +3,7 @@
 // its capacity. A pod uses one card, or one container of it several.
 #include <algorithm>
 
+#include "aliquot/base/quantity.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
 
@@ -17,6 +18,8 @@ using core::Reason;
 constexpr std::string_view kIndexKey = "mthreads.com/gpu-index";
 constexpr std::string_view kNodeKey = "mthreads.com/predicate-node";
 constexpr std::string_view kTimeKey = "mthreads.com/predicate-time";
+constexpr std::string_view kCountKey = "mthreads.com/request-gpu-num";
+constexpr int64_t kWholeMemory = 96;  // as it is asked for
 constexpr int64_t kCardCores = 16;
 constexpr int64_t kCardSlots = 100;
 
@@ -31,6 +34,49 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   request.memory = DivideUp(request.memory, request.count);
   request.cores = DivideUp(request.cores, request.count);
   return request;
+}
+
+bool IsSizeOfAShare(std::string_view memory) {
+  constexpr int64_t kSizes[] = {2, 4, 8, 16, 32, 64, kWholeMemory};
+  const std::optional<Quantity> quantity = Quantity::Parse(memory);
+  return quantity && std::find(std::begin(kSizes), std::end(kSizes), quantity->AsInt64()) !=
+                         std::end(kSizes);
+}
+
+// Several cards, and one without memory, are whole cards, whatever the pod says.
+// What stands in requests only is copied to limits.
+Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
+  const core::VendorConfig& config = vendor.config();
+  const core::ResourceReader resources(submitted.container, false);
+  const Result<int64_t> count = ReadCount(resources, config.count_name);
+  if (!count) return count.error();
+  if (*count == 0) return core::Completion();
+
+  core::Completion completion{.claimed = true};
+  const auto keep = [&](const std::string& resource) {
+    if (FindLimit(submitted, resource) == nullptr)
+      completion.limits.emplace(resource, *resources.Find(resource));
+  };
+  keep(config.count_name);
+  const std::string* memory = resources.Find(config.memory_name);
+  if (*count > 1) completion.annotations.emplace(kCountKey, std::to_string(*count));
+  if (*count > 1 || memory == nullptr) {
+    if (*count > kMaxInt32) return completion;  // it is refused as out of range
+    completion.limits.emplace(config.cores_name, std::to_string(kCardCores * *count));
+    completion.limits.emplace(config.memory_name, std::to_string(kWholeMemory * *count));
+    return completion;
+  }
+  if (!IsSizeOfAShare(*memory))
+    return InvalidError(
+        "sGPU memory request value is invalid, valid values are [2, 4, 8, 16, 32, 64, 96]");
+  keep(config.memory_name);
+  if (resources.Find(config.cores_name) != nullptr) {
+    std::optional<core::InvalidRequest> invalid;
+    resources.Whole(config.cores_name, kCardCores, invalid);
+    if (invalid) return InvalidError(config.cores_name + " must be in range [0,16]");
+    keep(config.cores_name);
+  }
+  return completion;
 }
 
 Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
@@ -134,6 +180,7 @@ constexpr core::VendorSpec kMthreads{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = Complete,
     .selects = SelectsForAll,
     .select = SelectForAll,
     .annotate = Annotate,

@@ -7,6 +7,7 @@
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/node_devices.h"
 #include "aliquot/core/gates.h"
+#include "vendors/nvidia_admission.h"
 #include "vendors/nvidia_mig.h"
 #include "vendors/nvidia_topology.h"
 #include "vendors/vendors.h"
@@ -135,6 +136,7 @@ constexpr core::VendorSpec kNvidia{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = CompleteNvidia,
     .gives_several = mig::GivesSeveral,
     .selects = SelectsByLinks,
     .select = SelectByLinks,

@@ -1,5 +1,6 @@
 #include "vendors/shared.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -53,6 +54,54 @@ core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores) {
   if (request.memory == 0) request.memory_percent = 100;
   request.cores = asked.cores.value_or(default_cores);
   return request;
+}
+
+const std::string* FindLimit(const core::Submitted& submitted, std::string_view resource) {
+  return core::ResourceReader(submitted.container, true).Find(resource);
+}
+
+bool HasEnv(const core::Submitted& submitted, std::string_view name) {
+  return std::any_of(submitted.env.begin(), submitted.env.end(),
+                     [&](const EnvVar& variable) { return variable.name == name; });
+}
+
+int64_t RoundedUp(std::string_view quantity) {
+  const std::optional<Quantity> parsed = Quantity::Parse(quantity);
+  return parsed ? parsed->Value() : 0;
+}
+
+Error NotPositive(std::string_view resource) {
+  return InvalidError(std::string(resource) + " must be greater than 0");
+}
+
+Result<int64_t> ReadCount(const core::ResourceReader& resources, const std::string& resource) {
+  const std::string* text = resources.Find(resource);
+  if (text == nullptr) return 0;
+  const std::optional<Quantity> quantity = Quantity::Parse(*text);
+  const int64_t count = quantity ? quantity->AsInt64().value_or(0) : 0;
+  if (count <= 0) return NotPositive(resource);
+  return count;
+}
+
+Result<core::Completion> ClaimCount(const core::Vendor& vendor, const core::Submitted& submitted) {
+  const core::ResourceReader limits(submitted.container, true);
+  const Result<int64_t> count = ReadCount(limits, vendor.config().count_name);
+  if (!count) return count.error();
+  return core::Completion{.claimed = *count > 0};
+}
+
+Result<core::Completion> ClaimReadable(const core::Vendor& vendor,
+                                       const core::Submitted& submitted) {
+  const std::string& count_name = vendor.config().count_name;
+  if (FindLimit(submitted, count_name) == nullptr) return core::Completion();
+  const core::ResourceReader resources(submitted.container, vendor.spec().limits_only);
+  std::optional<core::InvalidRequest> invalid;
+  if (resources.Whole(count_name, kMaxInt32, invalid) == 0)
+    invalid = resources.Invalid(count_name, "none");
+  else
+    vendor.spec().parse_request(vendor, resources, invalid);
+  if (invalid) return InvalidError(invalid->resource + " " + invalid->value + " is invalid");
+  return core::Completion{.claimed = true};
 }
 
 void TakeSlotOnly(core::Candidate&) {}

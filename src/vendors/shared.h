@@ -55,6 +55,34 @@ std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,
 // Without memory: all of the card's.
 core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores);
 
+// ---- admission
+
+// The resource's quantity in limits; null if it is not there.
+const std::string* FindLimit(const core::Submitted& submitted, std::string_view resource);
+
+// The container has an environment variable of that name.
+bool HasEnv(const core::Submitted& submitted, std::string_view name);
+
+// The quantity rounded up to a whole number; 0 for text that is none.
+int64_t RoundedUp(std::string_view quantity);
+
+// "<resource> must be greater than 0".
+Error NotPositive(std::string_view resource);
+
+// A count that must be a whole number above 0. 0: the container names none.
+Result<int64_t> ReadCount(const core::ResourceReader& resources, const std::string& resource);
+
+// VendorSpec::complete of vendors that add nothing: claims a container whose limits name
+// the count, which must be a whole number above 0.
+Result<core::Completion> ClaimCount(const core::Vendor& vendor, const core::Submitted& submitted);
+
+// The same, and refuses whatever the scheduler could not read later, or would take for
+// no request: "<resource> <value> is invalid".
+Result<core::Completion> ClaimReadable(const core::Vendor& vendor,
+                                       const core::Submitted& submitted);
+
+// ---- shares
+
 // Takes a slot of the card and nothing else; a VendorSpec::size_share.
 void TakeSlotOnly(core::Candidate& candidate);
 

@@ -143,6 +143,7 @@ constexpr core::VendorSpec kVastai{
     .parse_request = ParseCount,
     .read_node = ReadNode,
     .gates = kGates,
+    .complete = ClaimCount,
     .size_share = TakeSlotOnly,
     .selects = OffersDies,
     .select = SelectDies,

@@ -17,19 +17,18 @@
 #include <vector>
 
 #include "aliquot/base/log.h"
+#include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
 #include "aliquot/cluster/cluster.h"
 #include "aliquot/cluster/local_client.h"
 #include "aliquot/config/device_config.h"
 #include "aliquot/config/flags.h"
-#include "aliquot/kube/client.h"
-#include "aliquot/kube/events.h"
-#include "aliquot/kube/reflector.h"
-#include "aliquot/scheduler/scheduler.h"
 #include "aliquot/vendors/registry.h"
-#include "cli/scheduler_options.h"
+#include "cli/daemon.h"
 #include "cli/vendor_configs.h"
+#include "kube/files.h"
+#include "server/review.h"
 #include "server/wire.h"
 
 namespace aliquot {
@@ -41,6 +40,7 @@ namespace fs = std::filesystem;
 const fs::path kHome = CONFORMANCE_DIR;
 constexpr std::chrono::seconds kPatience{20};
 constexpr size_t kCaches = 3;  // nodes, pods, quotas
+constexpr const char* kImage = "test";  // of containers that a case gives none
 constexpr const char* kHold = "conformance.test/hold";
 
 // A mistake in the case, or something refused to carry it out.
@@ -254,6 +254,23 @@ void Default(Json& object, const char* key, Json value) {
   if (!object.contains(key)) object[key] = std::move(value);
 }
 
+// With the name that a container has where the case gives it none.
+template <typename Visit>
+void ForEachContainer(Json& pod, const Visit& visit) {
+  for (const auto& [list, letter] : {std::pair("initContainers", "i"), {"containers", "c"}}) {
+    if (!pod.contains("spec") || !pod["spec"].contains(list)) continue;
+    int index = 0;
+    for (Json& container : pod["spec"][list]) visit(container, letter + std::to_string(index++));
+  }
+}
+
+void NameContainers(Json& pod) {
+  ForEachContainer(pod, [](Json& container, const std::string& name) {
+    Default(container, "name", name);
+    Default(container, "image", kImage);
+  });
+}
+
 // With what cases may leave out.
 Json Complete(Json object) {
   Default(object, "kind", "Pod");
@@ -264,26 +281,79 @@ Json Complete(Json object) {
   Default(object["metadata"], "namespace", "default");
   Default(object, "spec", Json::object());
   Default(object["spec"], "schedulerName", "hami-scheduler");
-  for (const auto& [list, letter] : {std::pair("initContainers", "i"), {"containers", "c"}}) {
-    if (!object["spec"].contains(list)) continue;
-    int index = 0;
-    for (Json& container : object["spec"][list]) {
-      Default(container, "name", letter + std::to_string(index++));
-      Default(container, "image", "test");
-    }
-  }
+  NameContainers(object);
   return object;
+}
+
+// ------------------------------------------------------------- pods of reviews
+
+// The quantity as a plain number where it is a whole one.
+Json PlainQuantity(const Json& quantity) {
+  const std::string text = quantity.is_string() ? quantity.get<std::string>() : quantity.dump();
+  const std::optional<Quantity> parsed = Quantity::Parse(text);
+  return parsed && parsed->AsInt64() ? std::to_string(*parsed->AsInt64()) : text;
+}
+
+Json WithPlainQuantities(Json value) {
+  if (!value.is_structured()) return value;
+  for (const auto& [key, item] : value.items()) {
+    const bool quantities = value.is_object() && (key == "limits" || key == "requests");
+    if (!quantities || !item.is_object()) {
+      item = WithPlainQuantities(item);
+      continue;
+    }
+    for (Json& quantity : item)
+      if (!quantity.is_null()) quantity = PlainQuantity(quantity);
+  }
+  return value;
+}
+
+// Without keys that hold nothing.
+Json WithoutEmpties(const Json& value) {
+  if (!value.is_structured()) return value;
+  Json kept = value.is_array() ? Json::array() : Json::object();
+  for (const auto& [key, item] : value.items()) {
+    const Json inner = WithoutEmpties(item);
+    if (value.is_array())
+      kept.push_back(inner);
+    else if (!Empty(inner) && inner != "")
+      kept[key] = inner;
+  }
+  return kept;
+}
+
+// In the form in which they are compared.
+Json Tidy(Json pod) {
+  ForEachContainer(pod, [](Json& container, const std::string& name) {
+    if (container.value("name", Json()) == name) container.erase("name");
+    if (container.value("image", Json()) == kImage) container.erase("image");
+  });
+  return WithPlainQuantities(WithoutEmpties(pod));
+}
+
+// The merge patch from the one to the other; null if they are equal.
+Json Difference(const Json& from, const Json& to) {
+  if (!from.is_object() || !to.is_object()) return from == to ? Json() : to;
+  Json patch;
+  for (const auto& [key, value] : from.items())
+    if (!to.contains(key)) patch[key] = nullptr;
+  for (const auto& [key, value] : to.items())
+    if (!from.contains(key))
+      patch[key] = value;
+    else if (from[key] != value)
+      patch[key] = Difference(from[key], value);
+  return patch;
 }
 
 // --------------------------------------------------------------------- daemon
 
-// The scheduler as `aliquot serve` puts it together, on a client of the cluster.
+// The daemon as `aliquot serve` has it, on a client of the cluster.
 class Daemon {
  public:
   Daemon(cluster::Cluster& cluster, const Clock& clock, const Json& test)
       : client_(cluster), registry_(vendors::MakeRegistry({})) {
     std::vector<std::string> args = test.value("flags", std::vector<std::string>());
-    args.push_back("--scheduler-name=hami-scheduler");
+    args.insert(args.begin(), "--scheduler-name=hami-scheduler");
     const Result<config::ServeFlags> flags = config::ParseServeFlags(args);
     if (!flags) throw Broken(flags.error().message);
     const fs::path file =
@@ -298,51 +368,31 @@ class Daemon {
       if (name != "HAMI_NODELOCK_EXPIRE") throw Broken("only run.py can set " + name);
       lock_expiry = value;
     }
-    events_ = std::make_unique<kube::EventRecorder>(client_, "hami-scheduler", clock);
-    scheduler_ = std::make_unique<scheduler::Scheduler>(
-        client_, registry_,
-        cli::SchedulerOptions(*flags, lock_expiry.empty() ? nullptr : lock_expiry.c_str()), clock,
-        [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
-          events_->Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
-                          std::string(reason), std::move(message));
-        },
-        nullptr);
-    kube::ReflectorOptions options;
-    options.seed = 1;
-    nodes_ = std::make_unique<kube::Reflector<kube::Node>>(
-        client_, scheduler_->nodes(), scheduler_->node_events(), options, clock);
-    quotas_ = std::make_unique<kube::Reflector<kube::ResourceQuota>>(
-        client_, scheduler_->quotas(), scheduler_->quota_events(), options, clock);
-    options.selectors =
-        "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
-    pods_ = std::make_unique<kube::Reflector<kube::Pod>>(client_, scheduler_->pods(),
-                                                         scheduler_->pod_events(), options, clock);
-    scheduler_->Start();
-    nodes_->Start();
-    quotas_->Start();
-    pods_->Start();
+    daemon_ = std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
+                                            lock_expiry.empty() ? nullptr : lock_expiry.c_str(),
+                                            clock);
+    daemon_->Start();
   }
 
   ~Daemon() {
-    if (!pods_) return;
-    scheduler_->Drain();
+    if (!daemon_) return;
+    daemon_->Drain();
     client_.Shutdown();
-    scheduler_->Stop();
-    pods_->Stop();
-    quotas_->Stop();
-    nodes_->Stop();
-    events_.reset();
+    daemon_->Stop();
   }
 
   Json Filter(const Json& body) {
     const Result<scheduler::FilterRequest> request = server::ParseFilterRequest(body.dump());
     if (!request) return {{"Error", request.error().message}};
-    return Json::parse(server::ToJson(scheduler_->Filter(*request, Context()), *request));
+    return Json::parse(server::ToJson(daemon_->scheduler().Filter(*request, Context()), *request));
   }
   Json Bind(const Json& body) {
     const Result<scheduler::BindRequest> request = server::ParseBindRequest(body.dump());
     if (!request) return {{"Error", request.error().message}};
-    return Json::parse(server::ToJson(scheduler_->Bind(*request, Context())));
+    return Json::parse(server::ToJson(daemon_->scheduler().Bind(*request, Context())));
+  }
+  Json Review(const Json& body) {
+    return Json::parse(server::AnswerReview(daemon_->scheduler(), "application/json", body.dump()));
   }
 
  private:
@@ -352,11 +402,7 @@ class Daemon {
 
   cluster::LocalClient client_;
   core::Registry registry_;
-  std::unique_ptr<kube::EventRecorder> events_;
-  std::unique_ptr<scheduler::Scheduler> scheduler_;
-  std::unique_ptr<kube::Reflector<kube::Node>> nodes_;
-  std::unique_ptr<kube::Reflector<kube::ResourceQuota>> quotas_;
-  std::unique_ptr<kube::Reflector<kube::Pod>> pods_;
+  std::unique_ptr<cli::Daemon> daemon_;
 };
 
 // ----------------------------------------------------------------------- walk
@@ -399,7 +445,8 @@ class Walk {
 
   Json Want(const Json& step) const {
     const WallTime now = clock_.Now();
-    return WithoutTimes(Dated(step.value("want", Json::object()), now), now);
+    return WithPlainQuantities(
+        WithoutTimes(Dated(step.value("want", Json::object()), now), now));
   }
 
  private:
@@ -407,7 +454,7 @@ class Walk {
     const auto argument = [&](const char* verb) { return Dated(step[verb], clock_.Now()); };
     if (step.contains("filter")) return Filter(argument("filter"));
     if (step.contains("bind")) return Bind(argument("bind"));
-    if (step.contains("webhook")) return {{"message", "HTTP 404"}};  // not served
+    if (step.contains("webhook")) return Webhook(argument("webhook"));
     if (step.contains("apply")) {
       Apply(argument("apply"));
     } else if (step.contains("patch")) {
@@ -619,6 +666,38 @@ class Walk {
     return {{"error", answer.value("Error", "")},
             {"annotations", NewAnnotations(path)},
             {"bound-to", spec.value("nodeName", Json())}};
+  }
+
+  // The pod is sent as it is written.
+  Json Webhook(const Json& what) {
+    Json pod = what["pod"];
+    Default(pod, "apiVersion", "v1");
+    Default(pod, "kind", "Pod");
+    Default(pod, "metadata", Json::object());
+    Default(pod["metadata"], "namespace", "default");
+    NameContainers(pod);
+    Json request = {{"uid", "5a5a0c4e-0000-4000-8000-000000000001"},
+                    {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+                    {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+                    {"name", pod["metadata"].value("name", "")},
+                    {"namespace", pod["metadata"]["namespace"]},
+                    {"operation", "CREATE"},
+                    {"userInfo", {{"username", "conformance"}}},
+                    {"object", pod},
+                    {"oldObject", nullptr},
+                    {"dryRun", false}};
+    request.update(what.value("request", Json::object()));
+    const Json answer = daemon_->Review({{"apiVersion", "admission.k8s.io/v1"},
+                                         {"kind", "AdmissionReview"},
+                                         {"request", request}});
+    const Json& response = answer["response"];
+    Json patched = pod;
+    if (response.contains("patch"))
+      patched = pod.patch(Json::parse(*kube::DecodeBase64(response["patch"].get<std::string>())));
+    return {{"allowed", response["allowed"]},
+            {"code", response["status"]["code"]},
+            {"message", response["status"].value("message", "")},
+            {"pod", Difference(Tidy(pod), Tidy(patched))}};
   }
 
   ShiftedClock clock_;

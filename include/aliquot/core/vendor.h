@@ -18,6 +18,7 @@
 #include "aliquot/base/clock.h"
 #include "aliquot/base/result.h"
 #include "aliquot/base/string_map.h"
+#include "aliquot/core/admission.h"
 #include "aliquot/core/collapse.h"
 #include "aliquot/core/model.h"
 #include "aliquot/core/policy.h"
@@ -49,8 +50,17 @@ struct VendorConfig {
   int64_t default_cores = 0;
   int64_t default_count = 0;  // when only a share is asked; 0 or less: no default
 
+  // Of admission.
+  std::string runtime_class = {};  // of pods with the vendor's devices; empty: none is set
+  bool overwrite_env = false;      // containers without the vendor's devices are told to see none
+
   // Of single vendors.
+  std::string priority_name = {};            // NVIDIA
+  std::string core_policy = {};              // NVIDIA; empty or "default": none is set
   std::vector<CardTemplate> templates = {};  // Ascend; ascending by memory
+  int64_t memory_allocatable = 0;            // Ascend: of a whole card, in MiB
+  int64_t memory_capacity = 0;               // Ascend: the same, with what pods cannot have
+  bool super_pod = false;                    // Ascend: 910C come as modules of two
   bool hami_core = false;       // Ascend: nodes support soft split unless they say otherwise
   bool topology_aware = false;  // Metax-SGPU: links count unless the pod says otherwise
 };
@@ -192,6 +202,14 @@ struct VendorSpec {
   std::span<const Gate> gates = {};
 
   // The hooks from here on may be null: then the common rule holds.
+
+  // Claims and completes a container when its pod is created; an error refuses the pod
+  // with its text. Null: a container whose limits name the count is claimed as it is.
+  Result<Completion> (*complete)(const Vendor& vendor, const Submitted& submitted) = nullptr;
+
+  // The least memory and cores that the request takes of each card, before there is a
+  // card. Null: the memory that is asked for, and cores up to 100.
+  DeviceUse (*least_use)(const PodRequest& pod, const ContainerRequest& request) = nullptr;
 
   // Sets Candidate::take. Null: TakeAsAsked.
   void (*size_share)(Candidate& candidate) = nullptr;

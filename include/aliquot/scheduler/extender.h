@@ -13,6 +13,7 @@
 
 #include "aliquot/base/clock.h"
 #include "aliquot/kube/types.h"
+#include "aliquot/scheduler/admission.h"
 
 namespace aliquot::scheduler {
 
@@ -87,6 +88,7 @@ class Extender {
   virtual ~Extender() = default;
   virtual FilterAnswer Filter(const FilterRequest& request, const RequestContext& context) = 0;
   virtual BindAnswer Bind(const BindRequest& request, const RequestContext& context) = 0;
+  virtual AdmissionAnswer Admit(const AdmissionRequest& request) = 0;
 };
 
 }  // namespace aliquot::scheduler

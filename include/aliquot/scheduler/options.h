@@ -22,6 +22,8 @@ enum class BindWait { kAll, kGroup, kNone };
 
 struct Options {
   core::PolicyDefaults policy;
+  std::string scheduler_name;  // that /webhook writes into pods; empty: into none
+  bool force_overwrite_default_scheduler = true;  // also where default-scheduler stands
   StringMap node_label_selector;  // only nodes with all these labels are registered
   AssignmentWrite assignment_write = AssignmentWrite::kFilter;
   BindWait bind_wait = BindWait::kAll;

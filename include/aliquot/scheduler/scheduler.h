@@ -1,7 +1,7 @@
 // Scheduler: the services and their shared state, put together. What is left to
 // the caller: a client, reflectors that feed the stores, and listeners.
 //
-// Thread safety: Filter, Bind and Live from any thread; the rest by the owner.
+// Thread safety: Filter, Bind, Admit and Live from any thread; the rest by the owner.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "aliquot/kube/api.h"
 #include "aliquot/kube/store.h"
 #include "aliquot/ledger/ledger.h"
+#include "aliquot/scheduler/admission.h"
 #include "aliquot/scheduler/bind.h"
 #include "aliquot/scheduler/event_handlers.h"
 #include "aliquot/scheduler/extender.h"
@@ -38,6 +39,9 @@ class Scheduler : public Extender {
   }
   BindAnswer Bind(const BindRequest& request, const RequestContext& context) override {
     return bind_.Bind(request, context);
+  }
+  AdmissionAnswer Admit(const AdmissionRequest& request) override {
+    return admission_.Admit(request);
   }
 
   // Fed by the reflectors, whose observers the events are.
@@ -79,6 +83,7 @@ class Scheduler : public Extender {
   Registrar registrar_;
   FilterService filter_;
   BindService bind_;
+  AdmissionService admission_;
   PodEvents pod_events_;
   NodeEvents node_events_;
   QuotaEvents quota_events_;

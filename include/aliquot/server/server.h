@@ -1,11 +1,14 @@
-// Server: the scheduler extender over HTTP/1.1. Routes of its listener:
+// Server: the scheduler extender and the admission webhook over HTTP/1.1. Routes:
 //   POST /filter, POST /bind     kube-scheduler's calls; always 200 once a
 //                                request is complete, failures are in "Error"
+//   POST /webhook                the API server's; always 200 with a review
 //   GET /healthz, GET /livez     200, or 503 with the reason
 //   GET /readyz                  the same, of readiness
 //   GET /version                 Options::version_json
-// Waiting binds never delay a filter or a probe, and neither do connections
-// that are idle or slow. Bodies over their limit get a 413 which names it.
+// One listener serves them all, unless /webhook has one of its own; the GET routes
+// are on every listener. Waiting binds never delay anything else, and neither do
+// connections that are idle or slow. Bodies over their limit get a 413 which names
+// it, or on /webhook a review which does.
 #pragma once
 
 #include <chrono>
@@ -31,15 +34,18 @@ class Server {
     // "127.0.0.1:8080", "[::1]:0", "localhost:80"; without a host, e.g. ":8080",
     // every address of the machine. Port 0: one that is free.
     std::string bind = "127.0.0.1:8080";
+    std::string webhook_bind = {};  // the same, of /webhook; empty: it is served on `bind`
     HealthCheck live;   // empty: always well
     HealthCheck ready;  // empty: always well
     std::string version_json = "{}";
 
     size_t filter_threads = 4;
     size_t bind_threads = 256;  // started as binds wait; more binds queue up
+    size_t webhook_threads = 4;
     size_t probe_threads = 2;
 
     size_t filter_body_bytes = 64 << 20;
+    size_t webhook_body_bytes = 7 << 20;
     size_t body_bytes = 1 << 20;  // of the other routes
 
     size_t max_connections = 4096;
@@ -62,6 +68,7 @@ class Server {
 
   // As bound. REQUIRES: Start succeeded.
   int port() const;
+  int webhook_port() const;  // the same if there is one listener
 
   // Accepts no more connections, closes the idle ones and lets the requests that
   // have begun finish, for up to `grace`; then cuts off the others, whose

@@ -21,6 +21,8 @@
 namespace aliquot::server {
 namespace {
 
+using scheduler::AdmissionAnswer;
+using scheduler::AdmissionRequest;
 using scheduler::BindAnswer;
 using scheduler::BindRequest;
 using scheduler::FilterAnswer;
@@ -42,9 +44,13 @@ class StubExtender : public scheduler::Extender {
     ++binds;
     return on_bind ? on_bind(request, context) : BindAnswer{};
   }
+  AdmissionAnswer Admit(const AdmissionRequest& request) override {
+    return on_admit ? on_admit(request) : AdmissionAnswer{.allowed = true, .pod = request.pod};
+  }
 
   std::function<FilterAnswer(const FilterRequest&, const RequestContext&)> on_filter;
   std::function<BindAnswer(const BindRequest&, const RequestContext&)> on_bind;
+  std::function<AdmissionAnswer(const AdmissionRequest&)> on_admit;
   std::atomic<int> filters = 0;
   std::atomic<int> binds = 0;
 };
@@ -571,6 +577,75 @@ TEST_F(ServerTest, StopCutsOffWhatOutlivesTheGrace) {
   started.wait();
   EXPECT_FALSE(server_->Stop(milliseconds(20)));
   EXPECT_FALSE(client.Read());
+}
+
+// ---- the webhook
+
+constexpr std::string_view kReview =
+    R"({"request":{"uid":"u","object":{"spec":{"containers":[{"name":"c"}]}}}})";
+const std::string kAdmitted =
+    R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u",)"
+    R"("allowed":true,"status":{"code":200}}})";
+
+TEST_F(ServerTest, AnswersReviewsOnTheListenerOfTheOthers) {
+  Start();
+  EXPECT_EQ(server_->webhook_port(), server_->port());
+  const HttpAnswer answer = Ask(Post("/webhook?timeout=10s", kReview));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.Field("Content-Type"), "application/json");
+  EXPECT_EQ(answer.body, kAdmitted);
+  EXPECT_EQ(Ask(Get("/webhook")).status, 405);
+}
+
+TEST_F(ServerTest, ReadsTheContentTypeOfReviews) {
+  Start();
+  const HttpAnswer answer = Ask("POST /webhook HTTP/1.1\r\nHost: x\r\ncontent-type: text/plain\r\n"
+                                "Content-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_TRUE(Contains(answer.body, "contentType=text/plain, expected application/json"));
+}
+
+TEST_F(ServerTest, AReviewOverTheLimitIsDeniedInsteadOfRejected) {
+  options_.webhook_body_bytes = kReview.size();
+  Start();
+  EXPECT_EQ(Ask(Post("/webhook", kReview)).body, kAdmitted);
+  Client client = Connect();
+  const auto answer = client.Ask(Post("/webhook", std::string(kReview) + " "));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->Field("Content-Type"), "application/json");
+  EXPECT_TRUE(Contains(answer->body, R"("allowed":false)"));
+  EXPECT_TRUE(Contains(answer->body, "request entity is too large; limit is " +
+                                         std::to_string(kReview.size()) + " bytes"));
+  EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(ServerTest, TheWebhookMayHaveAListenerOfItsOwn) {
+  options_.webhook_bind = "127.0.0.1:0";
+  Start();
+  Client own(server_->webhook_port());
+  EXPECT_EQ(own.Ask(Post("/webhook", kReview)).value_or(HttpAnswer{}).body, kAdmitted);
+  EXPECT_EQ(own.Ask(Post("/bind", kBind)).value_or(HttpAnswer{}).status, 404);
+  EXPECT_EQ(own.Ask(Get("/readyz")).value_or(HttpAnswer{}).status, 200);
+  Client other = Connect();
+  EXPECT_EQ(other.Ask(Post("/webhook", kReview)).value_or(HttpAnswer{}).status, 404);
+  EXPECT_EQ(other.Ask(Post("/bind", kBind)).value_or(HttpAnswer{}).status, 200);
+  EXPECT_EQ(other.Ask(Get("/readyz")).value_or(HttpAnswer{}).status, 200);
+}
+
+TEST_F(ServerTest, ReviewsDoNotWaitForFilters) {
+  options_.filter_threads = 1;
+  std::latch release(1);
+  extender_.on_filter = [&](const FilterRequest&, const RequestContext&) {
+    release.wait();
+    return FilterAnswer{};
+  };
+  Start();
+  Client filter = Connect();
+  ASSERT_TRUE(filter.Send(Post("/filter", FilterBody(1))));
+  EXPECT_EQ(Ask(Post("/webhook", kReview)).body, kAdmitted);
+  release.count_down();
+  EXPECT_TRUE(filter.Read());
 }
 
 TEST_F(ServerTest, RefusesConnectionsOverTheLimit) {

@@ -22,10 +22,11 @@ inline core::VendorConfig Names(std::string count, std::string memory = "",
   return config;
 }
 
-inline vendors::NamedConfig AscendChip(const std::string& word,
+inline vendors::NamedConfig AscendChip(const std::string& word, int64_t memory_mib,
                                        std::vector<core::CardTemplate> templates) {
   vendors::NamedConfig chip{word, Names("huawei.com/" + word, "huawei.com/" + word + "-memory",
                                         "huawei.com/" + word + "-core")};
+  chip.config.memory_allocatable = chip.config.memory_capacity = memory_mib;
   chip.config.templates = std::move(templates);
   return chip;
 }
@@ -50,8 +51,9 @@ inline const core::Registry& AllVendors() {
     configs.nvidia = ChartConfig();
     configs.vastai = Names("vastaitech.com/va");
     configs.xpu = Names("kunlunxin.com/vxpu", "kunlunxin.com/vxpu-memory");
-    configs.ascend = {AscendChip("Ascend910A", {{"vir02", 2184}, {"vir08", 8738}}),
-                      AscendChip("Ascend910C", {})};
+    configs.ascend = {AscendChip("Ascend910A", 32768, {{"vir02", 2184}, {"vir08", 8738}}),
+                      AscendChip("Ascend910C", 65536, {{"vir10", 16384}})};
+    configs.ascend[1].config.super_pod = true;
     configs.iluvatar = {{"MR-V100", Names("iluvatar.ai/MR-V100-vgpu", "iluvatar.ai/MR-V100.vMem",
                                           "iluvatar.ai/MR-V100.vCore")}};
     return vendors::MakeRegistry(configs);
@@ -78,6 +80,43 @@ inline std::string Wish(std::string_view key, StringMap limits, StringMap reques
                   : std::to_string(request.memory_percent) + "%") +
              ", " + std::to_string(request.cores);
   return "nothing";
+}
+
+// A container "main" of a pod that is being created.
+struct NewContainer {
+  StringMap limits = {};
+  StringMap requests = {};
+  std::vector<EnvVar> env = {};
+  StringMap annotations = {};  // of the pod
+};
+
+// What the vendor makes of it: "refused: <why>", or "left alone" or "claimed" and what is
+// to be set, as in "claimed; limit nvidia.com/gpucores=100; env A=1".
+inline std::string Completed(const core::Vendor& vendor, const core::Registry& registry,
+                             const NewContainer& container) {
+  const ObjectRef ref;
+  const core::PodSpec pod{
+      &ref,
+      &container.annotations,
+      {{"main", core::ContainerKind::kApp, &container.limits, &container.requests}}};
+  const Result<core::Completion> completion =
+      vendor.spec().complete(vendor, {registry, pod, pod.containers[0], container.env});
+  if (!completion) return "refused: " + completion.error().message;
+  std::string text = completion->claimed ? "claimed" : "left alone";
+  const auto tell = [&text](const std::string& what, const StringMap& map) {
+    for (const auto& [key, value] : map) text += "; " + what + " " + key + "=" + value;
+  };
+  tell("limit", completion->limits);
+  tell("request", completion->requests);
+  for (const EnvVar& variable : completion->env)
+    text += "; env " + variable.name + "=" + variable.value;
+  tell("annotation", completion->annotations);
+  if (!completion->runtime_class.empty()) text += "; runtime class " + completion->runtime_class;
+  return text;
+}
+
+inline std::string Completed(std::string_view key, const NewContainer& container) {
+  return Completed(VendorOf(key), AllVendors(), container);
 }
 
 // A node as the API server has it.
