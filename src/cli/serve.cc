@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "aliquot/base/log.h"
@@ -51,6 +52,14 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   warn(flags.shadow, "--shadow");
 }
 
+// The certificate is the webhook's: --http_bind shows it as long as it serves
+// the webhook as well.
+std::optional<server::TlsFiles> TlsOfHttpBind(const config::ServeFlags& flags) {
+  const bool given = !flags.cert_file.empty() && !flags.key_file.empty();
+  if (!given || !flags.webhook_bind.empty()) return std::nullopt;
+  return server::TlsFiles{flags.cert_file, flags.key_file};
+}
+
 // Blocked in every thread that is started from here on, so that sigwait gets it.
 sigset_t BlockStopSignals() {
   sigset_t stop_signals;
@@ -69,10 +78,6 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   // Many short-lived threads would otherwise keep an arena each.
   mallopt(M_ARENA_MAX, 4);
   WarnOfFlagsWithoutEffect(flags);
-  if (!flags.cert_file.empty() && !flags.key_file.empty()) {
-    log::Error("TLS is not served in this version; leave --cert_file and --key_file empty");
-    return kExitFailure;
-  }
 
   Result<kube::ClientConfig> cluster = kube::LoadClientConfig(kube::ProcessEnvironment());
   if (!cluster) {
@@ -121,6 +126,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   node_reflector = &nodes;
 
   server::Server server(scheduler, {.bind = flags.http_bind,
+                                    .tls = TlsOfHttpBind(flags),
                                     .live = [&scheduler] { return scheduler.Live(); },
                                     .ready = [&scheduler]() -> std::optional<std::string> {
                                       std::string missing = scheduler.sync().Missing();
@@ -129,7 +135,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                                     },
                                     .version_json = VersionJson(build)});
   if (const Result<void> started = server.Start(); !started) {
-    log::Error("Could not listen", {{"error", started.error().message}});
+    log::Error("Could not serve", {{"error", started.error().message}});
     return kExitFailure;
   }
   scheduler.Start();

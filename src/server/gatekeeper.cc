@@ -12,6 +12,7 @@
 #include "aliquot/base/log.h"
 #include "server/listen_socket.h"
 #include "server/responder.h"
+#include "server/tls_transport.h"
 
 namespace aliquot::server {
 namespace {
@@ -40,7 +41,8 @@ Gatekeeper::~Gatekeeper() {
   if (thread_.joinable()) Stop(Duration::zero());
 }
 
-Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& routes) {
+Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& routes,
+                               const CertificateWatcher* certificate) {
   Result<ListenSocket> socket = server::Listen(address);
   if (!socket) return socket.error();
   const int port = socket->port;
@@ -49,8 +51,8 @@ Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& route
     return Error{ErrorCode::kUnavailable,
                  "listening on " + std::string(address) + ": no descriptors for epoll and eventfd"};
   }
-  listeners_.emplace(fd, Listener{std::move(socket->fd), routes});
-  log::Info("Listened", {{"address", address}, {"port", port}});
+  listeners_.emplace(fd, Listener{std::move(socket->fd), routes, certificate});
+  log::Info("Listened", {{"address", address}, {"port", port}, {"tls", certificate != nullptr}});
   return port;
 }
 
@@ -114,16 +116,22 @@ void Gatekeeper::Accept(const Listener& listener) {
       if (MayWarn()) {
         log::Warn("Refused connections over the limit", {{"limit", options_.max_connections}});
       }
-      const std::string answer =
-          ToAnswer({"503 Service Unavailable", "too many connections are open"});
-      ::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (!listener.certificate) {
+        const std::string answer =
+            ToAnswer({"503 Service Unavailable", "too many connections are open"});
+        ::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
       continue;
     }
     const int id = fd.get();
     if (!Watch(id, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD)) continue;
     Entry& entry = connections_[id];
-    entry.connection = std::make_unique<Connection>(PlainTransport(std::move(fd)), listener.routes,
-                                                    options_.limits);
+    std::unique_ptr<Transport> transport = PlainTransport(std::move(fd));
+    if (listener.certificate) {
+      transport = TlsTransport(std::move(transport), listener.certificate->context());
+    }
+    entry.connection =
+        std::make_unique<Connection>(std::move(transport), listener.routes, options_.limits);
     SetDeadline(id, entry, entry.connection->deadline());
   }
 }
@@ -164,6 +172,8 @@ void Gatekeeper::Settle(int fd, Next next) {
 
 void Gatekeeper::Close(int fd) {
   const auto it = connections_.find(fd);
+  const std::string_view failure = it->second.connection->failure();
+  if (!failure.empty() && MayWarn()) log::Warn("TLS handshake failed", {{"error", failure}});
   SetDeadline(fd, it->second, SteadyTime::max());
   buffered_bytes_ -= it->second.buffered_bytes;
   connections_.erase(it);

@@ -21,6 +21,7 @@
 #include "aliquot/base/clock.h"
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/result.h"
+#include "server/certificate_watcher.h"
 #include "server/connection.h"
 #include "server/fd.h"
 #include "server/routes.h"
@@ -42,9 +43,10 @@ class Gatekeeper {
   // REQUIRES: the pools of the routes run no jobs any more.
   ~Gatekeeper();
 
-  // Serves `routes` on `address` (listen_socket.h). Answers the port. The
-  // routes outlive the gatekeeper.
-  Result<int> Listen(std::string_view address, const RouteTable& routes);
+  // Serves `routes` on `address` (listen_socket.h), over TLS if there is a
+  // certificate. Answers the port. Routes and certificate outlive the gatekeeper.
+  Result<int> Listen(std::string_view address, const RouteTable& routes,
+                     const CertificateWatcher* certificate = nullptr);
 
   void Start();
 
@@ -57,6 +59,7 @@ class Gatekeeper {
   struct Listener {
     Fd fd;
     const RouteTable& routes;
+    const CertificateWatcher* certificate;  // null: plain
   };
   struct Entry {
     std::unique_ptr<Connection> connection;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aliquot/base/log.h"
+#include "server/certificate_watcher.h"
 #include "server/gatekeeper.h"
 #include "server/routes.h"
 #include "server/wire.h"
@@ -107,6 +108,7 @@ struct Server::Impl {
 
   Extender& extender;
   const Options options;
+  std::unique_ptr<CertificateWatcher> certificate;  // null: plain HTTP
   Gatekeeper gatekeeper;
   WorkerPool filters;
   WorkerPool binds;
@@ -121,7 +123,15 @@ Server::Server(Extender& extender, Options options)
 Server::~Server() = default;
 
 Result<void> Server::Start() {
-  const Result<int> port = impl_->gatekeeper.Listen(impl_->options.bind, impl_->routes);
+  if (impl_->options.tls) {
+    Result<std::unique_ptr<CertificateWatcher>> loaded =
+        CertificateWatcher::Load(*impl_->options.tls);
+    if (!loaded) return loaded.error();
+    impl_->certificate = *std::move(loaded);
+    impl_->certificate->Watch(impl_->options.tls_reload_interval);
+  }
+  const Result<int> port = impl_->gatekeeper.Listen(impl_->options.bind, impl_->routes,
+                                                    impl_->certificate.get());
   if (!port) return port.error();
   impl_->port = *port;
   impl_->gatekeeper.Start();
