@@ -1,5 +1,6 @@
 #include "server/gatekeeper.h"
 
+#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -28,6 +29,18 @@ SteadyTime Now() { return std::chrono::steady_clock::now(); }
 bool PeerClosed(int fd) {
   pollfd socket{fd, POLLRDHUP, 0};
   return ::poll(&socket, 1, 0) > 0;
+}
+
+// Empty if the socket is not connected any more.
+std::string PeerAddress(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  auto* address = reinterpret_cast<sockaddr*>(&peer);
+  char host[NI_MAXHOST] = "";
+  if (::getpeername(fd, address, &size) == 0) {
+    ::getnameinfo(address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  }
+  return host;
 }
 
 }  // namespace
@@ -173,7 +186,9 @@ void Gatekeeper::Settle(int fd, Next next) {
 void Gatekeeper::Close(int fd) {
   const auto it = connections_.find(fd);
   const std::string_view failure = it->second.connection->failure();
-  if (!failure.empty() && MayWarn()) log::Warn("TLS handshake failed", {{"error", failure}});
+  if (!failure.empty() && MayWarn()) {
+    log::Warn("TLS handshake failed", {{"peer", PeerAddress(fd)}, {"error", failure}});
+  }
   SetDeadline(fd, it->second, SteadyTime::max());
   buffered_bytes_ -= it->second.buffered_bytes;
   connections_.erase(it);
