@@ -31,7 +31,6 @@ bool PeerClosed(int fd) {
   return ::poll(&socket, 1, 0) > 0;
 }
 
-// Empty if the socket is not connected any more.
 std::string PeerAddress(int fd) {
   sockaddr_storage peer{};
   socklen_t size = sizeof(peer);
@@ -141,6 +140,7 @@ void Gatekeeper::Accept(const Listener& listener) {
     Entry& entry = connections_[id];
     std::unique_ptr<Transport> transport = PlainTransport(std::move(fd));
     if (listener.certificate) {
+      entry.peer = PeerAddress(id);
       transport = TlsTransport(std::move(transport), listener.certificate->context());
     }
     entry.connection =
@@ -185,12 +185,13 @@ void Gatekeeper::Settle(int fd, Next next) {
 
 void Gatekeeper::Close(int fd) {
   const auto it = connections_.find(fd);
-  const std::string_view failure = it->second.connection->failure();
+  Entry& entry = it->second;
+  const std::string_view failure = entry.connection->failure();
   if (!failure.empty() && MayWarn()) {
-    log::Warn("TLS handshake failed", {{"peer", PeerAddress(fd)}, {"error", failure}});
+    log::Warn("TLS handshake failed", {{"peer", entry.peer}, {"error", failure}});
   }
-  SetDeadline(fd, it->second, SteadyTime::max());
-  buffered_bytes_ -= it->second.buffered_bytes;
+  SetDeadline(fd, entry, SteadyTime::max());
+  buffered_bytes_ -= entry.buffered_bytes;
   connections_.erase(it);
 }
 

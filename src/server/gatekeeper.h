@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -63,6 +64,7 @@ class Gatekeeper {
   };
   struct Entry {
     std::unique_ptr<Connection> connection;
+    std::string peer;                         // address, over TLS: unknown once it has gone
     SteadyTime deadline = SteadyTime::max();  // its place in deadlines_
     size_t buffered_bytes = 0;                // its part of buffered_bytes_
     bool running = false;                     // a worker has it

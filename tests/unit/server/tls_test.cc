@@ -234,7 +234,7 @@ TEST_F(TlsTest, SurvivesGarbage) {
   EXPECT_EQ(Ask(Post("/filter", FilterBody(1))).body, kFiltered);
   // One line for all of it.
   const std::string log = GetCapturedStderr();
-  const size_t warned = log.find("TLS handshake failed peer=");
+  const size_t warned = log.find("TLS handshake failed peer=127.0.0.1 error=");
   EXPECT_NE(warned, std::string::npos) << log;
   EXPECT_EQ(log.find("TLS handshake failed", warned + 1), std::string::npos) << log;
 }
