@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "aliquot/base/clock.h"
 #include "aliquot/base/mutex.h"
@@ -44,7 +45,8 @@ class CertificateWatcher {
     bool operator==(const Pair&) const = default;
   };
 
-  CertificateWatcher(TlsFiles files, const Clock& clock) : files_(std::move(files)), clock_(clock) {}
+  CertificateWatcher(TlsFiles files, const Clock& clock)
+      : files_(std::move(files)), clock_(clock) {}
 
   Result<Pair> ReadFiles() const;
   Result<void> Use(Pair pair);

@@ -28,7 +28,7 @@ class Connection {
   struct Limits {
     size_t head_bytes = 16 << 10;
     size_t unrouted_body_bytes = 1 << 20;                 // where no route says otherwise
-    Duration head_timeout = std::chrono::seconds(15);     // of a handshake; from a request's start
+    Duration head_timeout = std::chrono::seconds(15);     // from a request's first byte; of a handshake
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
     Duration write_timeout = std::chrono::seconds(30);

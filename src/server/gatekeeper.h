@@ -64,7 +64,7 @@ class Gatekeeper {
   };
   struct Entry {
     std::unique_ptr<Connection> connection;
-    std::string peer;                         // address, over TLS: unknown once it has gone
+    std::string peer;                         // of TLS: its address, for warnings
     SteadyTime deadline = SteadyTime::max();  // its place in deadlines_
     size_t buffered_bytes = 0;                // its part of buffered_bytes_
     bool running = false;                     // a worker has it

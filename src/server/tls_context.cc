@@ -40,6 +40,8 @@ void Configure(SSL_CTX& context) {
   // another address, because the answer moves between threads.
   SSL_CTX_set_mode(&context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // One record per read: a peer that changes its keys without end would hold the thread.
+  SSL_CTX_clear_mode(&context, SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_alpn_select_cb(&context, ChooseProtocol, nullptr);
 }
 

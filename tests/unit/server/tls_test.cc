@@ -91,7 +91,8 @@ TEST_F(TlsTest, ShowsTheCertificateToClientsThatCheckIt) {
 TEST_F(TlsTest, AgreesOnHttp11) {
   Start();
   const auto agreed = [&](std::string_view offered) -> std::string {
-    SSL_CTX_set_alpn_protos(client_tls_.get(), reinterpret_cast<const unsigned char*>(offered.data()),
+    SSL_CTX_set_alpn_protos(client_tls_.get(),
+                            reinterpret_cast<const unsigned char*>(offered.data()),
                             static_cast<unsigned>(offered.size()));
     const Client client = Connect();
     if (!client.connected()) return "refused";
@@ -116,13 +117,14 @@ TEST_F(TlsTest, RefusesVersionsBefore12) {
 }
 
 TEST_F(TlsTest, MovesLargeBodiesBothWays) {
-  extender_.on_bind = [](const auto&, const auto&) { return BindAnswer{std::string(20 << 20, 'x')}; };
+  const std::string text(20 << 20, 'x');
+  extender_.on_bind = [&](const auto&, const auto&) { return BindAnswer{text}; };
   Start();
   Client client = Connect();
   const std::string body = FilterBody(10) + std::string((64 << 20) - FilterBody(10).size(), ' ');
   EXPECT_EQ(client.Ask(Post("/filter", body)).value_or(HttpAnswer{}).body, kFiltered);
   const HttpAnswer answer = client.Ask(Post("/bind", kBind)).value_or(HttpAnswer{});
-  EXPECT_TRUE(answer.body == R"({"Error":")" + std::string(20 << 20, 'x') + R"("})");
+  EXPECT_TRUE(answer.body == R"({"Error":")" + text + R"("})");
   // All of it is sent although it will not be read: the answer must still come.
   const auto refused = client.Ask(Post("/bind", std::string(4 << 20, ' ')));
   EXPECT_EQ(refused.value_or(HttpAnswer{}).status, 413);
@@ -136,10 +138,14 @@ TEST_F(TlsTest, AnswersPipelinedRequestsInOrder) {
   Start();
   Client client = Connect();
   std::string requests;
-  for (int i = 0; i < 200; ++i) requests += Post("/bind", R"({"Node":")" + std::to_string(i) + R"("})");
+  for (int i = 0; i < 200; ++i) {
+    requests += Post("/bind", R"({"Node":")" + std::to_string(i) + R"("})");
+  }
   ASSERT_TRUE(client.Send(requests));
   for (int i = 0; i < 200; ++i) {
-    ASSERT_EQ(client.Read().value_or(HttpAnswer{}).body, R"({"Error":")" + std::to_string(i) + R"("})");
+    const auto answer = client.Read();
+    ASSERT_TRUE(answer);
+    ASSERT_EQ(answer->body, R"({"Error":")" + std::to_string(i) + R"("})");
   }
 }
 
