@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "aliquot/base/log.h"
@@ -45,6 +46,11 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   warn(flags.shadow, "--shadow");
 }
 
+std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {
+  if (flags.cert_file.empty() || flags.key_file.empty()) return std::nullopt;
+  return server::TlsFiles{flags.cert_file, flags.key_file};
+}
+
 // Blocked in every thread that is started from here on, so that sigwait gets it.
 sigset_t BlockStopSignals() {
   sigset_t stop_signals;
@@ -63,10 +69,6 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   // Many short-lived threads would otherwise keep an arena each.
   mallopt(M_ARENA_MAX, 4);
   WarnOfFlagsWithoutEffect(flags);
-  if (!flags.cert_file.empty() && !flags.key_file.empty()) {
-    log::Error("TLS is not served in this version; leave --cert_file and --key_file empty");
-    return kExitFailure;
-  }
 
   Result<kube::ClientConfig> cluster = kube::LoadClientConfig(kube::ProcessEnvironment());
   if (!cluster) {
@@ -89,6 +91,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
 
   server::Server server(scheduler, {.bind = flags.http_bind,
                                     .webhook_bind = flags.webhook_bind,
+                                    .tls = TlsOf(flags),
                                     .live = [&scheduler] { return scheduler.Live(); },
                                     .ready = [&scheduler]() -> std::optional<std::string> {
                                       std::string missing = scheduler.sync().Missing();
@@ -97,7 +100,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                                     },
                                     .version_json = VersionJson(build)});
   if (const Result<void> started = server.Start(); !started) {
-    log::Error("Could not listen", {{"error", started.error().message}});
+    log::Error("Could not serve", {{"error", started.error().message}});
     return kExitFailure;
   }
   daemon.Start();

@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <map>
 
+#include "aliquot/base/files.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
-#include "kube/files.h"
+#include "kube/base64.h"
 
 namespace aliquot::kube {
 namespace {

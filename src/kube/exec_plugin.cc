@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "aliquot/base/time_text.h"
-#include "kube/files.h"
+#include "kube/base64.h"
 #include "kube/json_reader.h"
 #include "kube/stop.h"
 

@@ -59,6 +59,9 @@ Connection::Next Connection::Advance() {
         return Next::kWrite;
       case Io::kFailed:
         return Next::kClose;
+      case Io::kPlainHttp:
+        Reject({"400 Bad Request", "this port speaks TLS: use https"});
+        break;
       case Io::kEnd:
         if (draining_ || !head_) return Next::kClose;
         Reject({"400 Bad Request", "the body ended after " + std::to_string(in_.size()) + " of " +
@@ -162,6 +165,7 @@ SteadyTime Connection::deadline() const {
   if (draining_) return in(kDrainTimeout);
   if (head_) return in(limits_.request_timeout);
   if (!out_.empty()) return in(limits_.write_timeout);
+  if (transport_->handshaking()) return in(limits_.head_timeout);
   return in(in_.empty() ? limits_.idle_timeout : limits_.head_timeout);
 }
 

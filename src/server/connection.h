@@ -28,7 +28,7 @@ class Connection {
   struct Limits {
     size_t head_bytes = 16 << 10;
     size_t unrouted_body_bytes = 1 << 20;                 // where no route says otherwise
-    Duration head_timeout = std::chrono::seconds(15);     // from the first byte of a request
+    Duration head_timeout = std::chrono::seconds(15);     // from a request's first byte; of a handshake
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
     Duration write_timeout = std::chrono::seconds(30);
@@ -68,7 +68,12 @@ class Connection {
   SteadyTime deadline() const;
 
   // Between two requests, with not a byte of the next one.
-  bool idle() const { return !draining_ && in_.empty() && out_.empty() && !head_; }
+  bool idle() const {
+    return !draining_ && in_.empty() && out_.empty() && !head_ && !transport_->holds_part();
+  }
+
+  // Why a handshake failed; empty if none did.
+  std::string_view failure() const { return transport_->failure(); }
 
   size_t buffered_bytes() const { return in_.capacity(); }
   int fd() const { return transport_->fd(); }

@@ -1,5 +1,6 @@
 #include "server/gatekeeper.h"
 
+#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include "aliquot/base/log.h"
 #include "server/listen_socket.h"
 #include "server/responder.h"
+#include "server/tls_transport.h"
 
 namespace aliquot::server {
 namespace {
@@ -29,6 +31,17 @@ bool PeerClosed(int fd) {
   return ::poll(&socket, 1, 0) > 0;
 }
 
+std::string PeerAddress(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  auto* address = reinterpret_cast<sockaddr*>(&peer);
+  char host[NI_MAXHOST] = "";
+  if (::getpeername(fd, address, &size) == 0) {
+    ::getnameinfo(address, size, host, sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  }
+  return host;
+}
+
 }  // namespace
 
 Gatekeeper::Gatekeeper(Options options)
@@ -40,7 +53,8 @@ Gatekeeper::~Gatekeeper() {
   if (thread_.joinable()) Stop(Duration::zero());
 }
 
-Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& routes) {
+Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& routes,
+                               const CertificateWatcher* certificate) {
   Result<ListenSocket> socket = server::Listen(address);
   if (!socket) return socket.error();
   const int port = socket->port;
@@ -49,8 +63,8 @@ Result<int> Gatekeeper::Listen(std::string_view address, const RouteTable& route
     return Error{ErrorCode::kUnavailable,
                  "listening on " + std::string(address) + ": no descriptors for epoll and eventfd"};
   }
-  listeners_.emplace(fd, Listener{std::move(socket->fd), routes});
-  log::Info("Listened", {{"address", address}, {"port", port}});
+  listeners_.emplace(fd, Listener{std::move(socket->fd), routes, certificate});
+  log::Info("Listened", {{"address", address}, {"port", port}, {"tls", certificate != nullptr}});
   return port;
 }
 
@@ -114,16 +128,23 @@ void Gatekeeper::Accept(const Listener& listener) {
       if (MayWarn()) {
         log::Warn("Refused connections over the limit", {{"limit", options_.max_connections}});
       }
-      const std::string answer =
-          ToAnswer({"503 Service Unavailable", "too many connections are open"});
-      ::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (!listener.certificate) {
+        const std::string answer =
+            ToAnswer({"503 Service Unavailable", "too many connections are open"});
+        ::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      }
       continue;
     }
     const int id = fd.get();
     if (!Watch(id, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD)) continue;
     Entry& entry = connections_[id];
-    entry.connection = std::make_unique<Connection>(PlainTransport(std::move(fd)), listener.routes,
-                                                    options_.limits);
+    std::unique_ptr<Transport> transport = PlainTransport(std::move(fd));
+    if (listener.certificate) {
+      entry.peer = PeerAddress(id);
+      transport = TlsTransport(std::move(transport), listener.certificate->context());
+    }
+    entry.connection =
+        std::make_unique<Connection>(std::move(transport), listener.routes, options_.limits);
     SetDeadline(id, entry, entry.connection->deadline());
   }
 }
@@ -164,8 +185,13 @@ void Gatekeeper::Settle(int fd, Next next) {
 
 void Gatekeeper::Close(int fd) {
   const auto it = connections_.find(fd);
-  SetDeadline(fd, it->second, SteadyTime::max());
-  buffered_bytes_ -= it->second.buffered_bytes;
+  Entry& entry = it->second;
+  const std::string_view failure = entry.connection->failure();
+  if (!failure.empty() && MayWarn()) {
+    log::Warn("TLS handshake failed", {{"peer", entry.peer}, {"error", failure}});
+  }
+  SetDeadline(fd, entry, SteadyTime::max());
+  buffered_bytes_ -= entry.buffered_bytes;
   connections_.erase(it);
 }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "aliquot/base/clock.h"
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/result.h"
+#include "server/certificate_watcher.h"
 #include "server/connection.h"
 #include "server/fd.h"
 #include "server/routes.h"
@@ -42,9 +44,10 @@ class Gatekeeper {
   // REQUIRES: the pools of the routes run no jobs any more.
   ~Gatekeeper();
 
-  // Serves `routes` on `address` (listen_socket.h). Answers the port. The
-  // routes outlive the gatekeeper.
-  Result<int> Listen(std::string_view address, const RouteTable& routes);
+  // Serves `routes` on `address` (listen_socket.h), over TLS if there is a
+  // certificate. Answers the port. Routes and certificate outlive the gatekeeper.
+  Result<int> Listen(std::string_view address, const RouteTable& routes,
+                     const CertificateWatcher* certificate = nullptr);
 
   void Start();
 
@@ -57,9 +60,11 @@ class Gatekeeper {
   struct Listener {
     Fd fd;
     const RouteTable& routes;
+    const CertificateWatcher* certificate;  // null: plain
   };
   struct Entry {
     std::unique_ptr<Connection> connection;
+    std::string peer;                         // of TLS: its address, for warnings
     SteadyTime deadline = SteadyTime::max();  // its place in deadlines_
     size_t buffered_bytes = 0;                // its part of buffered_bytes_
     bool running = false;                     // a worker has it

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aliquot/base/log.h"
+#include "server/certificate_watcher.h"
 #include "server/gatekeeper.h"
 #include "server/review.h"
 #include "server/routes.h"
@@ -137,6 +138,7 @@ struct Server::Impl {
 
   Extender& extender;
   const Options options;
+  std::unique_ptr<CertificateWatcher> certificate;  // null: plain HTTP
   Gatekeeper gatekeeper;
   WorkerPool filters;
   WorkerPool binds;
@@ -156,11 +158,21 @@ Server::~Server() = default;
 Result<void> Server::Start() {
   Impl& server = *impl_;
   const Options& options = server.options;
-  const Result<int> port = server.gatekeeper.Listen(options.bind, server.main_routes);
+  if (options.tls) {
+    Result<std::unique_ptr<CertificateWatcher>> loaded = CertificateWatcher::Load(*options.tls);
+    if (!loaded) return loaded.error();
+    server.certificate = *std::move(loaded);
+    server.certificate->Watch(options.tls_reload_interval);
+  }
+  const bool two_listeners = !options.webhook_bind.empty();
+  CertificateWatcher* certificate = server.certificate.get();
+  const Result<int> port = server.gatekeeper.Listen(options.bind, server.main_routes,
+                                                    two_listeners ? nullptr : certificate);
   if (!port) return port.error();
   server.port = server.webhook_port = *port;
-  if (!options.webhook_bind.empty()) {
-    const Result<int> own = server.gatekeeper.Listen(options.webhook_bind, server.webhook_routes);
+  if (two_listeners) {
+    const Result<int> own =
+        server.gatekeeper.Listen(options.webhook_bind, server.webhook_routes, certificate);
     if (!own) return own.error();
     server.webhook_port = *own;
   }

@@ -1,5 +1,5 @@
-// Transport: the bytes of one connection. Plain TCP is here; TLS is another
-// implementation, and nothing above it knows.
+// Transport: the bytes of one connection. Plain TCP is here, TLS in
+// tls_transport.h.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ enum class Io {
   kWantRead,   // nothing now: again when the socket is readable
   kWantWrite,  // nothing now: again when the socket is writable
   kEnd,        // reading: the peer has sent all it will send
+  kPlainHttp,  // reading: HTTP came without the TLS it should have; writing answers in kind
   kFailed,     // the connection is broken
 };
 
@@ -32,6 +33,15 @@ class Transport {
   virtual IoResult Write(std::string_view bytes) = 0;
   virtual void ShutDownWrites() = 0;
   virtual int fd() const = 0;
+
+  // Nothing can be written yet: a handshake is under way.
+  virtual bool handshaking() const { return false; }
+
+  // Some bytes have arrived that Read cannot give out before others follow.
+  virtual bool holds_part() const { return false; }
+
+  // After kFailed: why, for a human; empty if the peer has just gone.
+  virtual std::string_view failure() const { return {}; }
 };
 
 // `fd`: a connected TCP socket that does not block.

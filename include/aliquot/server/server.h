@@ -1,4 +1,5 @@
-// Server: the scheduler extender and the admission webhook over HTTP/1.1. Routes:
+// Server: the scheduler extender and the admission webhook over HTTP/1.1, plain or over
+// TLS. Routes:
 //   POST /filter, POST /bind     kube-scheduler's calls; always 200 once a
 //                                request is complete, failures are in "Error"
 //   POST /webhook                the API server's; always 200 with a review
@@ -26,6 +27,13 @@ namespace aliquot::server {
 // None: all is well. Otherwise why not, for a human.
 using HealthCheck = std::function<std::optional<std::string>()>;
 
+// Paths of PEM files. The certificate's may go on with its chain; the key has no
+// pass phrase.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+};
+
 // Thread safety: one thread at a time. The extender and the checks are called
 // from the server's own threads.
 class Server {
@@ -35,6 +43,11 @@ class Server {
     // every address of the machine. Port 0: one that is free.
     std::string bind = "127.0.0.1:8080";
     std::string webhook_bind = {};  // the same, of /webhook; empty: it is served on `bind`
+    // Of the listener that serves /webhook; none: plain HTTP. Files that change are
+    // taken up, for new connections; what cannot be used is warned of, and the old pair
+    // stays.
+    std::optional<TlsFiles> tls = {};
+    Duration tls_reload_interval = std::chrono::seconds(5);
     HealthCheck live;   // empty: always well
     HealthCheck ready;  // empty: always well
     std::string version_json = "{}";
@@ -51,7 +64,7 @@ class Server {
     size_t max_connections = 4096;
     // Of all requests that arrive, wait or run; above it, long bodies get a 503.
     size_t max_buffered_bytes = 512 << 20;
-    Duration head_timeout = std::chrono::seconds(15);     // from the first byte of a request
+    Duration head_timeout = std::chrono::seconds(15);     // from a request's first byte; of a handshake
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
     Duration write_timeout = std::chrono::seconds(30);    // of an answer that nobody reads
@@ -63,7 +76,8 @@ class Server {
   // Stops with a grace of zero, then waits for the handlers that still run.
   ~Server();
 
-  // Listening when it returns. Errors name the address. Only once.
+  // Listening when it returns. Errors name the address, or the file of `tls`.
+  // Only once.
   Result<void> Start();
 
   // As bound. REQUIRES: Start succeeded.

@@ -1,10 +1,12 @@
-// A plain HTTP/1.1 client over one connection to 127.0.0.1, which sends exactly
-// the bytes it is told to.
+// An HTTP/1.1 client over one connection to 127.0.0.1, plain or over TLS, which
+// sends exactly the bytes it is told to.
 #pragma once
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -14,6 +16,7 @@
 
 #include "aliquot/base/strings.h"
 #include "server/fd.h"
+#include "server/openssl.h"
 
 namespace aliquot::server {
 
@@ -49,13 +52,34 @@ class Client {
     connected_ = ::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
 
+  // Over TLS; the test ignores SIGPIPE.
+  Client(int port, SSL_CTX& settings) : Client(port) {
+    ssl_.reset(SSL_new(&settings));
+    SSL_set_fd(ssl_.get(), fd_.get());
+    connected_ = connected_ && SSL_connect(ssl_.get()) == 1;
+  }
+
+  SSL* ssl() const { return ssl_.get(); }
+
+  // Of the server's certificate.
+  int64_t serial() const {
+    const OpenSslPtr<X509, X509_free> shown(SSL_get1_peer_certificate(ssl_.get()));
+    return shown ? ASN1_INTEGER_get(X509_get0_serialNumber(shown.get())) : 0;
+  }
+
+  // Frees what TLS needs on this side. The server is not told.
+  void ForgetTls() { ssl_.reset(); }
+
+  // The handshake is done, if there is one.
   bool connected() const { return connected_; }
   int fd() const { return fd_.get(); }
 
   // False: the server has closed.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t sent =
+          ssl_ ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
+               : ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<size_t>(sent));
     }
@@ -94,13 +118,15 @@ class Client {
  private:
   bool More() {
     char bytes[65536];
-    const ssize_t got = ::recv(fd_.get(), bytes, sizeof(bytes), 0);
+    const ssize_t got = ssl_ ? SSL_read(ssl_.get(), bytes, sizeof(bytes))
+                             : ::recv(fd_.get(), bytes, sizeof(bytes), 0);
     if (got <= 0) return false;
     in_.append(bytes, static_cast<size_t>(got));
     return true;
   }
 
   Fd fd_;
+  OpenSslPtr<SSL, SSL_free> ssl_;  // null: plain
   bool connected_ = false;
   std::string in_;
 };

@@ -1,30 +1,12 @@
-#include "kube/files.h"
+#include "kube/base64.h"
 
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdio>
 #include <iterator>
-#include <memory>
-#include <system_error>
 
 namespace aliquot::kube {
-
-Result<std::string> ReadFile(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  std::string text;
-  char piece[4096];
-  for (size_t size = 1; file && size > 0;) {
-    size = std::fread(piece, 1, sizeof(piece), file.get());
-    text.append(piece, size);
-  }
-  if (file && std::ferror(file.get()) == 0) return text;
-  const int code = errno;
-  return Error{code == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid,
-               path + ": " + std::generic_category().message(code)};
-}
 
 Result<std::string> DecodeBase64(std::string_view text) {
   std::string in;

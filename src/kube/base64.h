@@ -1,4 +1,4 @@
-// Small files and base64, for credentials.
+// Base64, for credentials.
 #pragma once
 
 #include <string>
@@ -7,9 +7,6 @@
 #include "aliquot/base/result.h"
 
 namespace aliquot::kube {
-
-// The whole file. Errors: kNotFound when there is none, else kInvalid.
-Result<std::string> ReadFile(const std::string& path);
 
 // White space is skipped. Errors: kInvalid.
 Result<std::string> DecodeBase64(std::string_view text);
