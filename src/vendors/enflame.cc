@@ -49,7 +49,7 @@ Reason Unused(Candidate& candidate) {
              : Reason::kNone;
 }
 
-constexpr core::Gate kCardGates[] = {core::gates::Healthy, Unused, core::gates::FreeSlot};
+constexpr core::Gate kCardGates[] = {Unused, core::gates::FreeSlot};
 
 // ---- slices: the request
 
@@ -272,7 +272,6 @@ void AnnotateSlices(const core::Assigned& assigned, StringMap& annotations) {
 }
 
 constexpr core::Gate kSliceGates[] = {
-    core::gates::Healthy,
     core::gates::IdAllowed,
     core::gates::FreeSlot,
     core::gates::IdleUnderMutex,

@@ -96,8 +96,7 @@ void AnnotateCards(const core::Assigned& assigned, StringMap& annotations) {
   annotations.emplace(kIndexKey, IndexesOfLastContainer(assigned.allocation));
 }
 
-constexpr core::Gate kCardGates[] = {core::gates::IdAllowed, core::gates::Healthy, Unused,
-                                     core::gates::FreeMemory};
+constexpr core::Gate kCardGates[] = {core::gates::IdAllowed, Unused, core::gates::FreeMemory};
 constexpr std::string_view kCardPodKeys[] = {kIndexKey};
 
 // ---- parts
