@@ -400,7 +400,8 @@ void CheckModules(const Choice& choice, Lines& faults) {
   for (const Card* card : choice.cards) ++modules[card->index / 2];
   const auto halves = std::count_if(modules.begin(), modules.end(),
                                     [](const auto& module) { return module.second == 1; });
-  if (halves != static_cast<int64_t>(choice.cards.size() % 2)) faults.push_back("halves of modules");
+  if (halves != static_cast<int64_t>(choice.cards.size() % 2))
+    faults.push_back("halves of modules");
 }
 
 // Kunlun: two wings of four, connected in rings.

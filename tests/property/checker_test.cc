@@ -76,7 +76,8 @@ bool Tells(const std::vector<std::string>& faults, const std::string& fault) {
 TEST(Checker, FindsWhatIsGivenTwice) {
   const Card neuron = With(CardOf("AWSNeuron", "c"), "", 3);
   const Broken rows[] = {
-      {"slots 3 of 2", {CardOf("DCU", "c")}, {Pod("a", "DCU", "c,DCU,1,1:;c,DCU,1,1:;c,DCU,1,1:;")}},
+      {"slots 3 of 2", {CardOf("DCU", "c")},
+       {Pod("a", "DCU", "c,DCU,1,1:;c,DCU,1,1:;c,DCU,1,1:;")}},
       {"memory 1001 of 1000", {CardOf("DCU", "c")},
        {Pod("a", "DCU", "c,DCU,600,1:;"), Pod("b", "DCU", "c,DCU,401,1:;")}},
       {"cores 101 of 100", {CardOf("DCU", "c")},
@@ -144,7 +145,8 @@ TEST(Checker, FindsWhatIsChosenBadly) {
   const std::vector<Card> eight = Cards("kunlun", {0, 1, 2, 3, 4, 5, 6, 7});
   const std::vector<Card> devices = Cards("AWSNeuron", {0, 1, 2, 3, 4, 5});
   const StringMap ring = {{"node.kubernetes.io/instance-type", "inf2.24xlarge"}};
-  const StringMap use = {{"hygon.com/use-gpuuuid", "d"}}, nouse = {{"hygon.com/nouse-gpuuuid", "c"}};
+  const StringMap use = {{"hygon.com/use-gpuuuid", "d"}};
+  const StringMap nouse = {{"hygon.com/nouse-gpuuuid", "c"}};
   const StringMap by_links = {{"hami.io/gpu-scheduler-policy", "topology-aware"}};
   const StringMap numa = {{"nvidia.com/numa-bind", "true"}};
   linked[1].numa = 1;

@@ -548,13 +548,15 @@ std::map<std::string, Hardware> MakeAll() {
        .use_id = "nvidia.com/use-gpuuuid", .nouse_id = "nvidia.com/nouse-gpuuuid",
        .use_type = "nvidia.com/use-gputype", .nouse_type = "nvidia.com/nouse-gputype",
        .memory_resource = "nvidia.com/gpumem", .cores_resource = "nvidia.com/gpucores",
-       .exclusive = true, .tells_health = true, .install = InstallNvidia, .publish = PublishNvidia, .ask = AskNvidia,
+       .exclusive = true, .tells_health = true,
+       .install = InstallNvidia, .publish = PublishNvidia, .ask = AskNvidia,
        .annotate = AnnotateNvidia});
   add({.key = "AMD", .allocated = "hami.io/amd-devices-allocated",
        .use_id = "amd.com/use-gpu-uuid", .nouse_id = "amd.com/nouse-gpu-uuid",
        .use_type = "amd.com/use-gputype", .nouse_type = "amd.com/nouse-gputype",
        .memory_resource = "amd.com/gpumem", .cores_resource = "amd.com/gpucores",
-       .tells_health = true, .install = InstallAmd, .publish = PublishAmd, .ask = AskAmd});
+       .tells_health = true,
+       .install = InstallAmd, .publish = PublishAmd, .ask = AskAmd});
   add({.key = "AWSNeuron", .allocated = "hami.io/aws-neuron-devices-allocated",
        .use_id = "aws.amazon.com/use-neuron-uuid", .nouse_id = "aws.amazon.com/nouse-neuron-uuid",
        .cores_resource = "aws.amazon.com/neuroncore",
@@ -562,7 +564,8 @@ std::map<std::string, Hardware> MakeAll() {
   add({.key = "Biren", .allocated = "hami.io/Biren-devices-allocated",
        .use_id = "birentech.com/use-gpuuuid", .nouse_id = "birentech.com/nouse-gpuuuid",
        .memory = false, .cores = false,
-       .tells_health = true, .install = InstallBiren, .publish = PublishBiren, .ask = AskBiren});
+       .tells_health = true,
+       .install = InstallBiren, .publish = PublishBiren, .ask = AskBiren});
   add({.key = "MLU", .allocated = "hami.io/cambricon-mlu-devices-allocated",
        .use_id = "cambricon.com/use-gpuuuid", .nouse_id = "cambricon.com/nouse-gpuuuid",
        .memory_resource = "cambricon.com/mlu.smlu.vmemory",
@@ -579,20 +582,23 @@ std::map<std::string, Hardware> MakeAll() {
        .use_id = "hygon.com/use-gpuuuid", .nouse_id = "hygon.com/nouse-gpuuuid",
        .use_type = "hygon.com/use-dcutype", .nouse_type = "hygon.com/nouse-dcutype",
        .memory_resource = "hygon.com/dcumem", .cores_resource = "hygon.com/dcucores",
-       .exclusive = true, .tells_health = true, .install = InstallShared, .publish = PublishDcu, .ask = AskDcu});
+       .exclusive = true, .tells_health = true,
+       .install = InstallShared, .publish = PublishDcu, .ask = AskDcu});
   add({.key = "kunlun", .allocated = "hami.io/kunlun-allocated",
        .use_id = "hami.io/use-xpu-uuid", .nouse_id = "hami.io/no-use-xpu-uuid",
        .install = InstallKunlun, .publish = PublishKunlun, .ask = AskKunlun});
   add({.key = "XPU", .allocated = "hami.io/xpu-devices-allocated",
        .use_id = "baidu.com/use-gpuuuid", .nouse_id = "baidu.com/nouse-gpuuuid",
        .memory_resource = "kunlunxin.com/vxpu-memory", .slots = false,
-       .tells_health = true, .install = InstallXpu, .publish = PublishXpu, .ask = AskXpu});
+       .tells_health = true,
+       .install = InstallXpu, .publish = PublishXpu, .ask = AskXpu});
   add({.key = "Metax-GPU", .allocated = "hami.io/metax-gpu-devices-allocated", .exclusive = true,
        .install = InstallMetaxGpu, .publish = PublishMetaxGpu, .ask = AskMetaxGpu});
   add({.key = "Metax-SGPU", .allocated = "hami.io/metax-sgpu-devices-allocated",
        .use_id = "metax-tech.com/use-gpuuuid", .nouse_id = "metax-tech.com/nouse-gpuuuid",
        .memory_resource = "metax-tech.com/vmemory", .cores_resource = "metax-tech.com/vcore",
-       .memory_factor = 1024, .exclusive = true, .tells_health = true, .install = InstallMetaxSgpu,
+       .memory_factor = 1024, .exclusive = true, .tells_health = true,
+       .install = InstallMetaxSgpu,
        .publish = PublishMetaxSgpu, .ask = AskMetaxSgpu, .annotate = AnnotateMetaxSgpu});
   add({.key = "Mthreads", .allocated = "hami.io/mthreads-vgpu-devices-allocated",
        .use_id = "mthreads.ai/use-gpuuuid", .nouse_id = "mthreads.ai/nouse-gpuuuid",
@@ -602,14 +608,16 @@ std::map<std::string, Hardware> MakeAll() {
   add({.key = "Vastai", .allocated = "hami.io/Vastai-devices-allocated",
        .use_id = "vastaitech.com/use-gpuuuid", .nouse_id = "vastaitech.com/nouse-gpuuuid",
        .memory = false, .cores = false,
-       .tells_health = true, .install = InstallVastai, .publish = PublishVastai, .ask = AskVastai});
+       .tells_health = true,
+       .install = InstallVastai, .publish = PublishVastai, .ask = AskVastai});
   for (const char* word : {"MR-V100", "MR-V50", "BI-V150", "BI-V100"}) {
     const std::string key = word, prefix = "iluvatar.ai/" + key;
     add({.key = key, .allocated = "hami.io/" + key + "-devices-allocated",
          .use_id = "hami.io/use-" + key + "-uuid", .nouse_id = "hami.io/no-use-" + key + "-uuid",
          .memory_resource = prefix + ".vMem", .cores_resource = prefix + ".vCore",
          .memory_factor = 256, .exclusive = true,
-         .tells_health = true, .install = InstallShared, .publish = PublishIluvatar, .ask = AskIluvatar});
+         .tells_health = true,
+       .install = InstallShared, .publish = PublishIluvatar, .ask = AskIluvatar});
   }
   for (const char* word : {"Ascend910A", "Ascend910B2", "Ascend910B3", "Ascend910B4-1",
                            "Ascend910B4", "Ascend310P", "Ascend910C"}) {
@@ -617,7 +625,8 @@ std::map<std::string, Hardware> MakeAll() {
     add({.key = key, .allocated = "hami.io/" + key + "-devices-allocated",
          .use_id = "hami.io/use-" + key + "-uuid", .nouse_id = "hami.io/no-use-" + key + "-uuid",
          .memory_resource = name + "-memory", .cores_resource = name + "-core",
-         .exclusive = true, .tells_health = true, .install = InstallAscend, .publish = PublishAscend, .ask = AskAscend,
+         .exclusive = true, .tells_health = true,
+       .install = InstallAscend, .publish = PublishAscend, .ask = AskAscend,
          .annotate = AnnotateAscend});
   }
   return all;

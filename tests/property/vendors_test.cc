@@ -153,7 +153,8 @@ class Walk {
     for (const Host& host : hosts_) Register(host, *ledger);
     for (const auto& [ns, limits] : quotas_) {
       StringMap hard;
-      for (const auto& [resource, limit] : limits) hard["limits." + resource] = std::to_string(limit);
+      for (const auto& [resource, limit] : limits)
+        hard["limits." + resource] = std::to_string(limit);
       ledger->SetQuota(ns, "quota", hard);
     }
     return ledger;
@@ -201,7 +202,8 @@ class Walk {
   }
 
   void Annotate(StringMap& annotations) {
-    annotations["hami.io/node-scheduler-policy"] = random_.OneOf<std::string>({"binpack", "spread"});
+    annotations["hami.io/node-scheduler-policy"] =
+        random_.OneOf<std::string>({"binpack", "spread"});
     annotations["hami.io/gpu-scheduler-policy"] = random_.OneOf<std::string>(
         {"binpack", "spread", "spread", "mutex", "topology-aware", "numa,binpack", "spread,mutex"});
     for (const std::string& key : keys_) {
@@ -307,7 +309,8 @@ class Walk {
     for (const auto* containers : {&member.pod.init_containers, &member.pod.containers})
       for (const kube::Container& container : *containers) {
         text += "\n " + container.name + (container.restart_always ? " (sidecar)" : "");
-        for (const auto& [resource, amount] : container.limits) text += " " + resource + "=" + amount;
+        for (const auto& [resource, amount] : container.limits)
+          text += " " + resource + "=" + amount;
       }
     for (const auto& [key, value] : member.resident.annotations) text += "\n " + key + ": " + value;
     return text;
