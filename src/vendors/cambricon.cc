@@ -74,7 +74,7 @@ constexpr core::VendorSpec kCambricon{
     .lock = core::NodeLock::kCambricon,
     .parse_request = ParseRequest,
     .read_node = ReadNode,
-    .gates = std::span(kShareGates).subspan(1),  // without Healthy: nobody says that they are not
+    .gates = std::span(kShareGates).subspan(1),  // without Healthy: all cards are
     .annotate = Annotate,
 };
 

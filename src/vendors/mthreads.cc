@@ -114,8 +114,8 @@ void Annotate(const core::Assigned& assigned, StringMap& annotations) {
 }
 
 constexpr core::Gate kGates[] = {
-    core::gates::IdAllowed,   core::gates::FreeSlot,   core::gates::IdleUnderMutex,
-    core::gates::QuotaAllows, core::gates::FreeMemory, core::gates::FreeCores,
+    core::gates::IdAllowed,         core::gates::FreeSlot,   core::gates::IdleUnderMutex,
+    core::gates::QuotaAllows,       core::gates::FreeMemory, core::gates::FreeCores,
     core::gates::CoresNotExhausted, OneCardPerPod,
 };
 
