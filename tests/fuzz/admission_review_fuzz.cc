@@ -28,7 +28,13 @@ class Admission : public scheduler::Extender {
   }
 
  private:
-  const scheduler::Options options_{.policy = {}, .scheduler_name = "hami-scheduler"};
+  static scheduler::Options OfHami() {
+    scheduler::Options options;
+    options.scheduler_name = "hami-scheduler";
+    return options;
+  }
+
+  const scheduler::Options options_ = OfHami();
   const ledger::Ledger ledger_{fuzz::AllVendors(), SystemClock()};
   const scheduler::AdmissionService service_{fuzz::AllVendors(), ledger_, options_};
 };

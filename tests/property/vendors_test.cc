@@ -269,7 +269,8 @@ class Walk {
     ledger::Ledger::Outcome outcome = ledger_->Schedule(wish, names, *policy);
     Erase(ref.uid);
     for (const core::RefusedNode& refused : outcome.decision.refused)
-      trace_ += std::string(names[refused.node]) + " " + refused.refusal.ToString() + "\n";
+      trace_ += std::string(names[refused.node]) + " " +
+                outcome.decision.Why(refused).ToString() + "\n";
     if (!outcome.decision.fits()) {
       ++refused_;
       return;
