@@ -310,7 +310,7 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
                                  const core::SchedulePolicy& policy) {
   // Kept between calls: a cluster's worth of candidates is not allocated again.
   static thread_local std::vector<core::CandidateNode> candidates;
-  candidates.clear();
+  candidates.resize(nodes.size());
 
   Outcome outcome;
   MutexLock lock(mutex_);
@@ -325,10 +325,10 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     Drop(it);
   }
   SlotTable<NodeEntry>::Series slots(nodes_);
-  for (const std::string_view name : nodes) {
-    const std::optional<uint32_t> slot = slots.Find(name);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::optional<uint32_t> slot = slots.Find(nodes[i]);
     const Candidate known = slot ? candidates_[*slot] : Candidate{};
-    candidates.push_back({name, known.usage, slot.value_or(0), known.stamp});
+    candidates[i] = {nodes[i], known.usage, slot.value_or(0), known.stamp};
   }
   const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
   outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_, &verdicts_);

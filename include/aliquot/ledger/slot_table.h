@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -81,7 +82,7 @@ class SlotTable {
 
     std::optional<uint32_t> Find(std::string_view name) {
       uint32_t slot = guess_;
-      if (slot >= table_.slots() || table_.names_[slot] != name || name.empty()) {
+      if (slot >= table_.names_.size() || name.empty() || !Same(table_.names_[slot], name)) {
         const std::optional<uint32_t> found = table_.SlotOf(name);
         if (!found) return std::nullopt;
         slot = *found;
@@ -93,6 +94,20 @@ class SlotTable {
     }
 
    private:
+    // Names are short: most are compared without a call.
+    static bool Same(std::string_view a, std::string_view b) {
+      const size_t size = a.size();
+      if (size != b.size()) return false;
+      if (size < 8 || size > 16) return a == b;
+      return Eight(a.data()) == Eight(b.data()) &&
+             Eight(a.data() + size - 8) == Eight(b.data() + size - 8);
+    }
+    static uint64_t Eight(const char* bytes) {
+      uint64_t eight = 0;
+      std::memcpy(&eight, bytes, sizeof eight);
+      return eight;
+    }
+
     SlotTable& table_;
     std::optional<uint32_t> last_;
     uint32_t guess_ = 0;
