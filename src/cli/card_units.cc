@@ -7,7 +7,6 @@ namespace aliquot::cli {
 namespace {
 
 constexpr std::string_view kMebibytes = "MiB";
-constexpr std::string_view kPercent = "%";
 constexpr std::string_view kCores = "cores";
 constexpr std::string_view kComputeUnits = "CUs";
 

@@ -12,7 +12,9 @@
 
 namespace aliquot::cli {
 
-// So much of a total. `unit` is "MiB", "%" or what a card is made of: "cores".
+inline constexpr std::string_view kPercent = "%";
+
+// So much of a total. `unit` is "MiB", kPercent or what a card is made of: "cores".
 struct Amount {
   int64_t used = 0;
   int64_t total = 0;

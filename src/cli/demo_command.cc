@@ -31,7 +31,7 @@ struct Flags {
 };
 
 void Define(CLI::App& app, Flags& flags) {
-  app.add_option("--vendor", flags.vendor, "whose nodes and pods: " + KnownVendors())
+  app.add_option("--vendor", flags.vendor, "whose nodes and pods; all: every vendor's")
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--nodes", flags.nodes, "your nodes, instead of the demo's own")
@@ -42,7 +42,8 @@ void Define(CLI::App& app, Flags& flags) {
                  "which resources stand for which devices; without it, the usual ones")
       ->type_name("FILE");
   app.add_flag("--keep", flags.keep, "stay there at the end and place new pods, until Ctrl-C");
-  app.add_option("--print", flags.print, "only print what the demo itself uses, as YAML; all: nodes and pods")
+  app.add_option("--print", flags.print,
+                 "only print what the demo itself uses, as YAML; all: nodes and pods")
       ->type_name("all|nodes|pods|device-config")
       ->check(CLI::IsMember({"all", "nodes", "pods", "device-config"}).description(""));
   app.add_option("--log-file", flags.log_file, "where the scheduler's log goes")
@@ -63,6 +64,7 @@ std::string Help(std::string_view program) {
       "placed, whatever their schedulerName. Taints, affinity and CPU are not looked at.\n",
       std::string(program));
   Define(app, flags);
+  app.footer("Vendors: " + KnownVendors());
   return app.help();
 }
 

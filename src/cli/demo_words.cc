@@ -32,13 +32,13 @@ std::string Prefix(core::ContainerKind kind) {
 
 // "20% cores", "8 cores", "1 core"
 std::string CoresInWords(int64_t cores, std::string_view unit) {
-  if (unit == "%") return std::to_string(cores) + "% cores";
+  if (unit == kPercent) return std::to_string(cores) + "% cores";
   if (cores == 1 && unit.ends_with('s')) unit.remove_suffix(1);
   return std::to_string(cores) + " " + std::string(unit);
 }
 
 // Enflame's requests say in memory_percent what their memory is.
-std::string SliceInWords(const core::ContainerRequest& request) {
+std::string MemoryOfSlice(const core::ContainerRequest& request) {
   constexpr int64_t kMostGb = 1000;  // more cannot be meant
   if (request.memory_percent == 0)
     return std::to_string(request.memory) + (request.memory == 1 ? " slice" : " slices");
@@ -47,26 +47,37 @@ std::string SliceInWords(const core::ContainerRequest& request) {
   return std::to_string(request.memory) + " MiB";
 }
 
-// Empty: all of a card's.
-std::string MemoryInWords(const core::ContainerRequest& request, const core::Vendor& vendor) {
-  if (!AsksForMemory(vendor)) return "";
-  if (request.memory > 0 && vendor.key() == kEnflame) return SliceInWords(request);
-  if (request.memory > 0) return std::to_string(request.memory) + " MiB";
-  if (request.memory_percent < 100 && vendor.key() != kEnflame)
-    return std::to_string(request.memory_percent) + "% of the memory";
-  return "";
+std::vector<std::string> AmountsOfSlice(const core::ContainerRequest& request) {
+  std::vector<std::string> amounts;
+  if (request.memory > 0) amounts.push_back(MemoryOfSlice(request));
+  if (request.cores > 0) amounts.push_back(CoresInWords(request.cores, kPercent));
+  return amounts;
+}
+
+// Of each card; empty: all of it.
+std::vector<std::string> AmountsOf(const core::ContainerRequest& request,
+                                   const core::Vendor& vendor) {
+  if (vendor.key() == kEnflame) return AmountsOfSlice(request);
+  const std::string_view unit = UnitOfAskedCores(vendor);
+  const bool all_memory =
+      !AsksForMemory(vendor) || (request.memory <= 0 && request.memory_percent >= 100);
+  const bool all_cores = request.cores == 0 || (unit == kPercent && request.cores >= 100);
+  std::vector<std::string> amounts;
+  if (all_memory && all_cores) return amounts;
+  if (!all_memory)
+    amounts.push_back(request.memory > 0
+                          ? std::to_string(request.memory) + " MiB"
+                          : std::to_string(request.memory_percent) + "% of the memory");
+  else if (AsksForMemory(vendor))
+    amounts.push_back("all memory");
+  if (request.cores > 0) amounts.push_back(CoresInWords(request.cores, unit));
+  return amounts;
 }
 
 // "1 whole card", "2 cards with 50% of the memory and 20% cores each"
 std::string InWords(const core::ContainerRequest& request, const core::Registry& registry) {
   const core::Vendor& vendor = registry[request.vendor];
-  const std::string_view unit = UnitOfAskedCores(vendor);
-  std::vector<std::string> amounts;
-  if (std::string memory = MemoryInWords(request, vendor); !memory.empty())
-    amounts.push_back(std::move(memory));
-  const bool all_cores = amounts.empty() && unit == "%" && request.cores >= 100;
-  if (request.cores > 0 && !all_cores) amounts.push_back(CoresInWords(request.cores, unit));
-
+  const std::vector<std::string> amounts = AmountsOf(request, vendor);
   std::string text = std::to_string(request.count) + (amounts.empty() ? " whole" : "");
   if (vendor.key() != kNvidia) text += " " + std::string(vendor.key());
   text += request.count == 1 ? " card" : " cards";
@@ -171,7 +182,7 @@ std::string InWords(const core::Share& share, const core::Device* card,
     amounts.push_back(std::move(text));
   }
   if (const auto cores = CoresOf(vendor, *card, share.cores); cores && cores->used > 0)
-    amounts.push_back(cores->unit == "%"
+    amounts.push_back(cores->unit == kPercent
                           ? CoresInWords(cores->used, cores->unit)
                           : std::to_string(cores->used) + " of " +
                                 CoresInWords(cores->total, cores->unit));

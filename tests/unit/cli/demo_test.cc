@@ -201,8 +201,9 @@ TEST_P(ExampleTest, PlacesAllPodsButThoseThatAreNotToFit) {
   size_t waiting = 0;
   for (const Manifest& pod : pods) {
     const std::string name = pod.object["metadata"]["name"];
-    const std::string reason =
-        pod.object["metadata"].value("annotations", nlohmann::json::object()).value(kStaysPending, "");
+    const std::string reason = pod.object["metadata"]
+                                   .value("annotations", nlohmann::json::object())
+                                   .value(kStaysPending, "");
     EXPECT_NE(LineOf(demo.out, name), "") << name;
     const std::string why = WaitingOf(demo.out, name);
     EXPECT_EQ(why.empty(), reason.empty()) << LineOf(demo.out, name) << why;
@@ -242,7 +243,8 @@ TEST(Demo, TellsAmountsInTheVendorsUnits) {
       {"amd", "amd-quarter", " 1 AMD card with 16384 MiB and 25% cores",
        ": 16384 MiB, 76 of 304 CUs"},
       {"amd", "amd-whole", " 1 whole AMD card ", ": all "},
-      {"ascend", "ascend-quarter", " 1 Ascend910B4 card with 8192 MiB ", ": 8192 MiB (vir05_1c_8g)"},
+      {"ascend", "ascend-quarter", " 1 Ascend910B4 card with 8192 MiB ",
+       ": 8192 MiB (vir05_1c_8g)"},
       {"ascend", "ascend-soft", " 1 Ascend910B3 card with 15360 MiB and 20% cores ",
        ": 15360 MiB, 20% cores"},
       {"awsneuron", "neuron-one-core", " 1 AWSNeuron card with 1 core ", ": 1 of 2 cores"},
