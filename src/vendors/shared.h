@@ -92,8 +92,7 @@ bool UsedByOther(const core::Attempt& attempt, std::string_view other_key, uint3
 
 // ---- nodes
 
-// A node with more cards of a vendor is a mistake.
-constexpr int64_t kMostCards = 1024;
+using core::kMostCards;
 Error TooManyCards(std::string_view resource);
 
 // The plain whole number of the node's capacity; 0: absent, or not one.
