@@ -261,10 +261,10 @@ bool SelectSet(const Attempt& attempt, std::vector<Pick>& picks) {
 
 // 10 for each pair of cards with a link.
 int64_t Links(std::span<const Device> cards, const std::vector<size_t>& set) {
+  std::map<int64_t, int64_t> of_zone;
   int64_t links = 0;
-  for (size_t i = 0; i < set.size(); ++i)
-    for (size_t j = i + 1; j < set.size(); ++j)
-      if (ZoneOf(cards[set[i]]) > 0 && ZoneOf(cards[set[i]]) == ZoneOf(cards[set[j]])) links += 10;
+  for (const size_t device : set)
+    if (const int64_t zone = ZoneOf(cards[device]); zone > 0) links += 10 * of_zone[zone]++;
   return links;
 }
 
