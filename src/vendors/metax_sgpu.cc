@@ -56,7 +56,7 @@ int64_t Mebibytes(std::string_view text, int64_t value) {
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid, Mebibytes);
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
   if (!asked) return std::nullopt;
   return ShareRequest(*asked, kWholeCard);
 }
@@ -357,6 +357,7 @@ constexpr core::VendorSpec kMetaxSgpu{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .memory_unit = Mebibytes,
     .complete = Complete,
     .least_use = LeastUse,
     .size_share = SizeShare,
