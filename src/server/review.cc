@@ -160,7 +160,7 @@ std::string AnswerReview(scheduler::Extender& extender, std::string_view content
     return Refuse({}, 400, "contentType=" + std::string(content_type) + ", expected " +
                                std::string(kJsonType));
   const Result<kube::AdmissionReview> review = kube::ParseAdmissionReview(body);
-  if (!review) return Refuse({}, 400, review.error().message);
+  if (!review) return Refuse(kube::ReadReviewBeginning(body), 400, review.error().message);
   if (review->object.empty()) return Refuse(*review, 400, "there is no content to decode");
   Result<SubmittedPod> pod = kube::ParseSubmittedPod(review->object);
   if (!pod) return Refuse(*review, 400, pod.error().message);
@@ -175,10 +175,13 @@ std::string AnswerReview(scheduler::Extender& extender, std::string_view content
   return ToJson(*review, answer, PatchBetween(request.pod, answer.pod));
 }
 
-std::string RefuseLongReview(size_t limit_bytes) {
-  return ToJson({}, {false, 413,
-                     "request entity is too large; limit is " + std::to_string(limit_bytes) +
-                         " bytes"});
+std::string RefuseReview(std::string_view beginning, const Rejection& rejection, size_t cap) {
+  constexpr int kTooLong = 413;
+  const auto code = static_cast<int>(ParseInt64(rejection.status.substr(0, 3)).value_or(500));
+  return Refuse(kube::ReadReviewBeginning(beginning), code,
+                code == kTooLong ? "request entity is too large; limit is " + std::to_string(cap) +
+                                       " bytes"
+                                 : rejection.text);
 }
 
 }  // namespace aliquot::server
