@@ -1,12 +1,11 @@
 #include "server/review.h"
 
-#include <openssl/evp.h>
-
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
 
@@ -23,15 +22,6 @@ constexpr const char* kVersion = "admission.k8s.io/v1";
 
 std::string ToText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string EncodeBase64(const std::string& text) {
-  std::string encoded((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  encoded.resize(static_cast<size_t>(length));
-  return encoded;
 }
 
 // "~" and "/" in a key are written "~0" and "~1".

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
@@ -27,7 +28,6 @@
 #include "aliquot/vendors/registry.h"
 #include "cli/daemon.h"
 #include "cli/vendor_configs.h"
-#include "kube/files.h"
 #include "server/review.h"
 #include "server/wire.h"
 
@@ -693,7 +693,7 @@ class Walk {
     const Json& response = answer["response"];
     Json patched = pod;
     if (response.contains("patch"))
-      patched = pod.patch(Json::parse(*kube::DecodeBase64(response["patch"].get<std::string>())));
+      patched = pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
     return {{"allowed", response["allowed"]},
             {"code", response["status"]["code"]},
             {"message", response["status"].value("message", "")},
