@@ -99,6 +99,7 @@ std::string ToJson(const kube::AdmissionReview& review, const AdmissionAnswer& a
   if (answer.code == 403) status["reason"] = "Forbidden";
   status["code"] = answer.code;
   Json response = {{"uid", review.uid}, {"allowed", answer.allowed}, {"status", status}};
+  if (!answer.warnings.empty()) response["warnings"] = answer.warnings;
   if (!patch.empty()) {
     response["patch"] = EncodeBase64(patch);
     response["patchType"] = "JSONPatch";

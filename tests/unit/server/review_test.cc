@@ -161,6 +161,16 @@ TEST_F(ReviewTest, SurvivesDeepNesting) {
   Refusal(std::string(200'000, '['));
 }
 
+TEST_F(ReviewTest, TellsWarnings) {
+  extender_.on_admit = [](const AdmissionRequest& request) {
+    return AdmissionAnswer{.allowed = true, .pod = request.pod, .warnings = {"a", "b"}};
+  };
+  EXPECT_EQ(Answer(Review(kPod).dump())["response"], (Json{{"uid", "0a1b"},
+                                                           {"allowed", true},
+                                                           {"status", {{"code", 200}}},
+                                                           {"warnings", {"a", "b"}}}));
+}
+
 TEST_F(ReviewTest, WhatCannotBeReadIsDeniedInTheNameOfItsReview) {
   EXPECT_EQ(Refusal(R"({"request":{"uid":"0a1b","namespace":7}})").substr(0, 9), "400 0a1b:");
 }
