@@ -24,7 +24,8 @@ def tests_there_are():
     cases = {path.relative_to(CASES).with_suffix("").as_posix() for path in CASES.rglob("*.json")}
     unit = {".".join(names) for path in (ROOT / "tests/unit").rglob("*.cc")
             for names in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
-    scenarios = re.search(r"^SCENARIOS = .* in \((.*)\)}", (ROOT / "tests/e2e/run").read_text(), re.MULTILINE)
+    scenarios = re.search(r"^SCENARIOS = .*?\bin \((.*?)\)}", (ROOT / "tests/e2e/run").read_text(),
+                          re.MULTILINE | re.DOTALL)
     return cases | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
 
 
