@@ -86,4 +86,14 @@ Ledger::Counts Ledger::Count() const {
   return counts;
 }
 
+std::vector<size_t> Ledger::ClosedNodes() const {
+  std::vector<size_t> closed(registry_.size());
+  MutexLock lock(mutex_);
+  for (const auto& [name, node] : nodes_) {
+    if (!node.value.usage) continue;
+    for (const auto& [vendor, pods] : node.value.unreadable) ++closed[vendor];
+  }
+  return closed;
+}
+
 }  // namespace aliquot::ledger

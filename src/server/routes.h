@@ -22,6 +22,7 @@ struct Call {
   SteadyTime received;                // when its last byte was here
   std::function<bool()> caller_gone;  // only while the handler runs
   std::string_view content_type;      // as it was sent; empty: not given
+  bool accepts_gzip = false;          // of the answer
 };
 
 // Fills status (200 if it does not), body and Content-Type.

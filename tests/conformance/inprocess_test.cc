@@ -1,5 +1,6 @@
-// The conformance cases (README.md) without processes and sockets: the scheduler
-// with its caches on an embedded cluster, one test per case. run.py is the
+// The conformance cases (README.md) and those of the metrics (metrics/README.md)
+// without processes and sockets: the scheduler with its caches on an embedded
+// cluster, one test per case. run.py is the
 // reference for what a step does and how it is compared; here nothing sleeps,
 // because the cluster knows when the caches have seen everything.
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@
 #include "aliquot/vendors/registry.h"
 #include "cli/daemon.h"
 #include "cli/vendor_configs.h"
-#include "kube/files.h"
+#include "kube/base64.h"
 #include "server/review.h"
 #include "server/wire.h"
 
@@ -96,6 +97,14 @@ std::vector<std::string> CaseNames() {
       names.push_back(fs::relative(entry.path(), kHome / "cases").replace_extension().string());
     }
   }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> MetricsCases() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kHome / "metrics"))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -394,6 +403,11 @@ class Daemon {
   Json Review(const Json& body) {
     return Json::parse(server::AnswerReview(daemon_->scheduler(), "application/json", body.dump()));
   }
+  std::string Scrape() {
+    MetricsText text;
+    daemon_->WriteMetrics(text);
+    return text.Take();
+  }
 
  private:
   static scheduler::RequestContext Context() {
@@ -441,6 +455,12 @@ class Walk {
       return text;
     });
     return WithoutTimes(seen, clock_.Now());
+  }
+
+  // Of the metrics, once the caches have seen everything.
+  std::string Scrape() {
+    Settle();
+    return daemon_->Scrape();
   }
 
   Json Want(const Json& step) const {
@@ -708,6 +728,47 @@ class Walk {
   std::unique_ptr<Daemon> daemon_;
 };
 
+// ------------------------------------------------------------------- scrapes
+
+// Series, and `# TYPE` lines, with their value; a series that is there twice is marked.
+using Series = std::map<std::string, std::string>;
+
+// Without help, names of our own and what differs from build to build.
+Series SeriesOf(const std::string& scrape) {
+  static const std::regex kLabelValue("=\"[^\"]*\"");
+  Series series;
+  std::istringstream lines(scrape);
+  for (std::string line; std::getline(lines, line);) {
+    const bool type = line.starts_with("# TYPE ");
+    if (line.empty() || line.starts_with("# HELP ") ||
+        std::string_view(line).substr(type ? 7 : 0).starts_with("aliquot_"))
+      continue;
+    if (line.starts_with("hami_build_info{"))
+      line = std::regex_replace(line, kLabelValue, "=\"<any>\"");
+    const size_t end = type ? line.size() : line.rfind(' ');
+    const std::string name = line.substr(0, end);
+    if (!series.emplace(name, type ? "" : line.substr(end + 1)).second)
+      series.emplace("twice: " + name, "");
+  }
+  return series;
+}
+
+// Readable lines: - only wanted, + only got, ~ another value. Values are compared as
+// texts: they are written in one way.
+std::string Difference(const Series& want, const Series& got) {
+  std::string lines;
+  for (const auto& [name, value] : want) {
+    const auto at = got.find(name);
+    if (at == got.end())
+      lines += "\n- " + name + " " + value;
+    else if (at->second != value)
+      lines += "\n~ " + name + " want " + value + ", got " + at->second;
+  }
+  for (const auto& [name, value] : got)
+    if (!want.contains(name)) lines += "\n+ " + name + " " + value;
+  return lines;
+}
+
 // What is wrong with how the case went; empty if nothing is.
 std::string Play(const Json& test) {
   std::string lines;
@@ -721,6 +782,9 @@ std::string Play(const Json& test) {
       ++number;
       if (!differences.empty()) lines += "\nstep " + std::to_string(number) + ":" + differences;
     }
+    if (test.contains("metrics"))
+      lines += Difference(SeriesOf(ReadFile(kHome / "metrics" / test["metrics"])),
+                          SeriesOf(walk.Scrape()));
   } catch (const Broken& problem) {
     lines += std::string("\nbroken: ") + problem.what();
   } catch (const Json::exception& problem) {
@@ -749,14 +813,23 @@ TEST_P(ConformanceTest, Case) {
   EXPECT_EQ(problems, "") << name << ": " << test.value("about", "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Groups, ConformanceTest, ::testing::ValuesIn(CaseNames()),
-                         [](const auto& param_info) {
-                           std::string name = param_info.param;
-                           for (char& c : name) {
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           }
-                           return name;
-                         });
+std::string TestName(const ::testing::TestParamInfo<std::string>& param_info) {
+  std::string name = param_info.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, ConformanceTest, ::testing::ValuesIn(CaseNames()), TestName);
+
+class MetricsTest : public ConformanceTest {};
+
+TEST_P(MetricsTest, Case) {
+  const Json test = Json::parse(ReadFile(kHome / "metrics" / (GetParam() + ".json")));
+  EXPECT_EQ(Play(test), "") << GetParam() << ": " << test.value("about", "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scrapes, MetricsTest, ::testing::ValuesIn(MetricsCases()), TestName);
 
 }  // namespace
 }  // namespace aliquot
