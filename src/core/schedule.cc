@@ -70,7 +70,7 @@ Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const Schedul
     }
     if (!keeps) return Ask(fitter, *node.usage, verdicts);
     Verdict& kept = verdicts[node.slot];
-    if (kept.stamp != node.usage->stamp()) kept = Ask(fitter, *node.usage, verdicts);
+    if (kept.stamp != node.stamp) kept = Ask(fitter, *node.usage, verdicts);
     return kept;
   };
   RefusalNumbers numbers(verdicts, decision.refusals);

@@ -2,6 +2,7 @@
 // nothing with the first but what one pod is charged: it is there to catch its mistakes.
 #include <algorithm>
 
+#include "aliquot/base/check.h"
 #include "aliquot/ledger/ledger.h"
 #include "ledger/tenants.h"
 
@@ -10,9 +11,10 @@ namespace aliquot::ledger {
 UsageTable Ledger::Usage() const {
   MutexLock lock(mutex_);
   UsageTable table;
-  for (const auto& [name, item] : nodes_) {
-    const NodeEntry& node = item.value;
-    if (!node.usage) continue;
+  nodes_.ForEach([&](const std::string& name, const NodeEntry& node) {
+    if (!node.usage) return;
+    // Otherwise decisions would go by what was said of an earlier usage.
+    ALIQUOT_CHECK(candidates_[*nodes_.SlotOf(name)].stamp == node.usage->stamp());
     table.nodes[name].assign(node.usage->use().begin(), node.usage->use().end());
     for (const core::Vendor& vendor : registry_.vendors())
       if (node.usage->unreadable(vendor.id())) table.closed[name].push_back(vendor.id());
@@ -24,7 +26,7 @@ UsageTable Ledger::Usage() const {
       any = any || !of_card.empty();
     }
     if (any) table.tenants.emplace(name, std::move(tenants));
-  }
+  });
   table.namespaces = quota_.Use();
   return table;
 }
@@ -32,8 +34,9 @@ UsageTable Ledger::Usage() const {
 UsageTable Ledger::RebuildUsage() const {
   MutexLock lock(mutex_);
   UsageTable table;
-  for (const auto& [name, node] : nodes_)
-    if (node.value.usage) table.nodes[name].resize(node.value.usage->devices().size());
+  nodes_.ForEach([&](const std::string& name, const NodeEntry& node) {
+    if (node.usage) table.nodes[name].resize(node.usage->devices().size());
+  });
   for (const auto& [uid, pod] : pods_) {
     const Holding& holding = pod.holding;
     const std::vector<core::Charge> charges = ChargesOf(holding);
@@ -81,7 +84,9 @@ UsageTable Ledger::RebuildUsage() const {
 Ledger::Counts Ledger::Count() const {
   MutexLock lock(mutex_);
   Counts counts;
-  for (const auto& [name, node] : nodes_) counts.nodes += node.value.usage ? 1 : 0;
+  nodes_.ForEach([&](const std::string&, const NodeEntry& node) {
+    counts.nodes += node.usage ? 1 : 0;
+  });
   for (const auto& [uid, pod] : pods_) ++(pod.bound ? counts.bound : counts.reservations);
   return counts;
 }

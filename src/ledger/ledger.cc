@@ -80,21 +80,23 @@ void Reservation::Forget() {
 void Ledger::SetNode(core::NodeInventory inventory) {
   if (inventory.devices.empty()) return RemoveNode(inventory.name);
   MutexLock lock(mutex_);
-  NodeEntry& node = nodes_[inventory.name];
+  const auto [node, slot] = nodes_.Get(inventory.name);
   node.usage.emplace(std::move(inventory));
   Project(node, "", *node.usage);
+  UpdateCandidate(slot, node);
   Recharge(node);
 }
 
 void Ledger::RemoveNode(std::string_view node) {
   MutexLock lock(mutex_);
-  NodeEntry* entry = nodes_.Find(node);
-  if (entry == nullptr) return;
-  entry->usage.reset();
-  if (entry->pods.empty())
+  if (!nodes_.SlotOf(node)) return;
+  const auto [entry, slot] = nodes_.Get(node);
+  entry.usage.reset();
+  UpdateCandidate(slot, entry);
+  if (entry.pods.empty())
     nodes_.Erase(node);
   else
-    Recharge(*entry);
+    Recharge(entry);
 }
 
 std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
@@ -122,6 +124,11 @@ void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
   for (const auto& [card, tenants] : node.tenants)
     ProjectTenants(node, card.first, card.second, except_uid, usage);
   for (const auto& [vendor, pods] : node.unreadable) usage.SetUnreadable(vendor, true);
+}
+
+void Ledger::UpdateCandidate(uint32_t slot, const NodeEntry& node) {
+  if (slot >= candidates_.size()) candidates_.resize(slot + 1);
+  candidates_[slot] = node.usage ? Candidate{&*node.usage, node.usage->stamp()} : Candidate{};
 }
 
 void Ledger::EraseIfUnused(std::string_view node, const NodeEntry& entry) {
@@ -243,7 +250,7 @@ void Ledger::Drop(Pods::iterator pod) {
 void Ledger::Apply(PodEntry& pod, Sign sign) {
   quota_.Apply(pod.holding.pod.ns, pod.charges, sign);
 
-  NodeEntry& node = nodes_[pod.holding.node];
+  const auto [node, slot] = nodes_.Get(pod.holding.node);
   for (const Charge& charge : pod.charges) {
     const std::pair key(charge.vendor, std::string_view(charge.device_id));
     auto card = node.held.find(key);
@@ -266,6 +273,7 @@ void Ledger::Apply(PodEntry& pod, Sign sign) {
     node.pods.push_back(&pod);
   else
     std::erase(node.pods, &pod);
+  UpdateCandidate(slot, node);
   EraseIfUnused(pod.holding.node, node);
 }
 
@@ -328,7 +336,7 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
                                  const core::SchedulePolicy& policy) {
   // Kept between calls: a cluster's worth of candidates is not allocated again.
   static thread_local std::vector<core::CandidateNode> candidates;
-  candidates.clear();
+  candidates.resize(nodes.size());
 
   Outcome outcome;
   MutexLock lock(mutex_);
@@ -342,13 +350,11 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     }
     Drop(it);
   }
-  SlotTable<NodeEntry>::Series entries(nodes_);
-  for (const std::string_view name : nodes) {
-    const auto* entry = entries.Find(name);
-    const bool registered = entry != nullptr && entry->value.usage;
-    candidates.push_back(registered
-                             ? core::CandidateNode{name, &*entry->value.usage, entry->slot}
-                             : core::CandidateNode{name});
+  SlotTable<NodeEntry>::Series slots(nodes_);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const std::optional<uint32_t> slot = slots.Find(nodes[i]);
+    const Candidate known = slot ? candidates_[*slot] : Candidate{};
+    candidates[i] = {nodes[i], known.usage, slot.value_or(0), known.stamp};
   }
   const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
   outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_, &verdicts_);

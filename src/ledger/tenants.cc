@@ -5,6 +5,15 @@
 #include <algorithm>
 
 namespace aliquot::ledger {
+namespace {
+
+// Of an ordinary init container that has succeeded.
+bool IsOver(const Holding& holding, size_t container) {
+  return holding.init_done && container < holding.kinds.size() &&
+         holding.kinds[container] == core::ContainerKind::kInit;
+}
+
+}  // namespace
 
 std::vector<std::string_view> CardsOf(const core::VendorAllocation& allocation,
                                       std::span<const core::Charge> charges) {
@@ -23,9 +32,9 @@ core::Tenant TenantOf(const Holding& holding, const core::VendorAllocation& allo
   for (const core::Charge& charge : charges)
     if (charge.vendor == allocation.vendor && charge.device_id == device_id)
       tenant.use = charge.use;
-  for (const std::vector<core::Share>& shares : allocation.containers)
-    for (const core::Share& share : shares)
-      if (share.device_id == device_id)
+  for (size_t i = 0; i < allocation.containers.size(); ++i)
+    for (const core::Share& share : allocation.containers[i])
+      if (share.device_id == device_id && !IsOver(holding, i))
         tenant.largest_cores = std::max(tenant.largest_cores, share.cores);
   for (const core::Instance& instance : allocation.instances)
     if (instance.device_id == device_id) tenant.instances.push_back(instance.place);

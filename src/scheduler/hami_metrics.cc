@@ -82,10 +82,12 @@ struct CardKeyLess {
   }
 };
 
+template <typename T>
+using ByCard = std::map<std::tuple<std::string, VendorId, std::string>, T, CardKeyLess>;
+
 struct Cards {
-  std::vector<Card> all;  // ascending by node, in the order of its inventory
-  // Of the cards of which shares or instances are told something.
-  std::map<std::tuple<std::string, VendorId, std::string>, CardFacts, CardKeyLess> facts;
+  std::vector<Card> all;     // ascending by node, in the order of its inventory
+  ByCard<CardFacts> facts;  // of the cards of which shares or instances are told something
 
   const CardFacts* Find(std::string_view node, VendorId vendor, std::string_view id) const {
     const auto at = facts.find(CardKey(node, vendor, id));
@@ -93,7 +95,8 @@ struct Cards {
   }
 };
 
-void AddNode(const core::NodeUsage& node, bool legacy, Cards& cards) {
+void AddNode(const core::NodeUsage& node, const core::Registry& registry,
+             const ByCard<int64_t>& shares, bool legacy, Cards& cards) {
   const auto devices = node.devices();
   for (size_t i = 0; i < devices.size(); ++i) {
     const core::Device& device = devices[i];
@@ -105,6 +108,10 @@ void AddNode(const core::NodeUsage& node, bool legacy, Cards& cards) {
       repeats = repeats || earlier.type == device.type;
     }
     if (repeats) continue;  // its samples would be there twice
+    if (registry[device.vendor].spec().slots_of != nullptr) {
+      const auto found = shares.find(CardKey(node.name(), device.vendor, device.id));
+      card.use.slots = found == shares.end() ? 0 : found->second;
+    }
     const bool mig = device.mode == "mig";
     if (mig || card.compute_units)
       cards.facts.try_emplace({node.name(), device.vendor, device.id},
@@ -115,12 +122,29 @@ void AddNode(const core::NodeUsage& node, bool legacy, Cards& cards) {
   }
 }
 
+// Of the cards whose slots the ledger counts in another unit: HAMi tells shares.
+ByCard<int64_t> CountShares(std::span<const Ledger::Held> pods, const core::Registry& registry) {
+  ByCard<int64_t> shares;
+  for (const Ledger::Held& pod : pods)
+    for (const core::VendorAllocation& of_vendor : pod.allocation) {
+      if (registry[of_vendor.vendor].spec().slots_of == nullptr) continue;
+      core::Allocation alone = {of_vendor};
+      for (std::vector<core::Share>& container : alone[0].containers)
+        for (core::Share& share : container) share.slots = 1;
+      for (const core::Charge& charge : core::Collapse(alone, pod.kinds, pod.init_done))
+        shares[{pod.node, charge.vendor, charge.device_id}] += charge.use.slots;
+    }
+  return shares;
+}
+
 // One node after the other: a decision waits for the copy of one at the longest.
-Cards ReadCards(const Ledger& ledger, bool legacy) {
+Cards ReadCards(const Ledger& ledger, std::span<const Ledger::Held> pods,
+                const core::Registry& registry, bool legacy) {
+  const ByCard<int64_t> shares = CountShares(pods, registry);
   Cards cards;
   for (const std::string& name : ledger.NodeNames())
     if (const std::optional<core::NodeUsage> node = ledger.Node(name))
-      AddNode(*node, legacy, cards);
+      AddNode(*node, registry, shares, legacy, cards);
   return cards;
 }
 
@@ -140,7 +164,7 @@ double MemoryLimit(const Card& card) { return Bytes(card.memory); }
 double MemoryAllocated(const Card& card) { return Bytes(card.use.memory); }
 double RawCoreLimit(const Card& card) { return static_cast<double>(card.cores); }
 double RawCoreAllocated(const Card& card) { return static_cast<double>(card.use.cores); }
-double Slots(const Card& card) { return static_cast<double>(card.use.slots); }
+double Shares(const Card& card) { return static_cast<double>(card.use.slots); }
 double MemoryRatio(const Card& card) {
   return static_cast<double>(card.use.memory) / static_cast<double>(card.memory);
 }
@@ -160,7 +184,7 @@ constexpr CardMetric kCardMetrics[] = {
      "Cores of the card that pods hold, in the vendor's unit, usually percent.", CoreAllocated,
      RawCoreAllocated},
     {"hami_gpu_shared_count", "GPUDeviceSharedNum", Extra::kNone,
-     "Slots of the card that pods hold.", Slots, Slots},
+     "Shares of the card that pods hold.", Shares, Shares},
     {"hami_node_gpu_overview", "nodeGPUOverview", Extra::kCoresAndMemory,
      "Memory of the card that pods hold, with what it offers as labels.", MemoryAllocated,
      MemoryAllocated},
@@ -385,7 +409,7 @@ void WriteQuotas(const std::vector<ledger::QuotaRow>& rows, bool legacy, Metrics
 void WriteHamiMetrics(const Ledger& ledger, std::span<const Ledger::Held> pods,
                       const kube::Store<kube::Pod>& cache, const core::Registry& registry,
                       bool legacy, MetricsText& text) {
-  const Cards cards = ReadCards(ledger, legacy);
+  const Cards cards = ReadCards(ledger, pods, registry, legacy);
   WriteCards(cards.all, legacy, text);
   WriteInstances(ReadInstances(pods, cache, registry, cards), legacy, text);
   WritePods(ReadPods(pods, cards, legacy), legacy, text);

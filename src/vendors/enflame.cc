@@ -57,7 +57,7 @@ Result<core::Completion> CompleteCards(const core::Vendor& vendor,
   return core::Completion{.claimed = count != nullptr};
 }
 
-constexpr core::Gate kCardGates[] = {core::gates::Healthy, Unused, core::gates::FreeSlot};
+constexpr core::Gate kCardGates[] = {Unused, core::gates::FreeSlot};
 
 // ---- slices: the request
 
@@ -319,7 +319,6 @@ void AnnotateSlices(const core::Assigned& assigned, StringMap& annotations) {
 }
 
 constexpr core::Gate kSliceGates[] = {
-    core::gates::Healthy,
     core::gates::IdAllowed,
     core::gates::FreeSlot,
     core::gates::IdleUnderMutex,

@@ -14,6 +14,13 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return ShareRequest(*asked, 100);
 }
 
+constexpr core::Gate kGates[] = {
+    core::gates::Healthy,           core::gates::TypeAllowed,    core::gates::IdAllowed,
+    core::gates::FreeSlot,          core::gates::IdleUnderMutex, core::gates::QuotaAllows,
+    core::gates::FreeMemory,        core::gates::FreeCores,      core::gates::ExclusiveIsIdle,
+    core::gates::CoresNotExhausted,
+};
+
 }  // namespace
 
 constexpr core::VendorSpec kHygon{
@@ -29,7 +36,7 @@ constexpr core::VendorSpec kHygon{
     .lock = core::NodeLock::kShared,
     .parse_request = ParseRequest,
     .read_node = ReadColonCards,
-    .gates = kShareGates,
+    .gates = kGates,
     .complete = ClaimReadable,
 };
 

@@ -107,8 +107,7 @@ void AnnotateCards(const core::Assigned& assigned, StringMap& annotations) {
   annotations.emplace(kIndexKey, IndexesOfLastContainer(assigned.allocation));
 }
 
-constexpr core::Gate kCardGates[] = {core::gates::IdAllowed, core::gates::Healthy, Unused,
-                                     core::gates::FreeMemory};
+constexpr core::Gate kCardGates[] = {core::gates::IdAllowed, Unused, core::gates::FreeMemory};
 constexpr std::string_view kCardPodKeys[] = {kIndexKey};
 
 // ---- parts
@@ -167,9 +166,21 @@ bool SameSize(const DeviceUse& use, int64_t memory) {
   return use.slots <= 0 || use.memory / use.slots == memory;
 }
 
+// An init container's part is not in the use that an app container sees, but the pod is
+// charged the larger of both: of two sizes others would see only one. Nobody joins a
+// whole card.
+bool SameSizeAsEarlier(const Candidate& candidate) {
+  const std::span<const core::Placed> placed = candidate.attempt.placed;
+  return std::all_of(placed.begin(), placed.end(), [&](const core::Placed& earlier) {
+    return earlier.device != candidate.take.device || earlier.memory == candidate.take.memory ||
+           std::max(earlier.memory, candidate.take.memory) == kCardMemory;
+  });
+}
+
 Reason OneSizePerCard(Candidate& candidate) {
-  return SameSize(candidate.use, candidate.take.memory) ? Reason::kNone
-                                                        : Reason::kCardInsufficientMemory;
+  return SameSize(candidate.use, candidate.take.memory) && SameSizeAsEarlier(candidate)
+             ? Reason::kNone
+             : Reason::kCardInsufficientMemory;
 }
 
 // For all parts at once, rather on the cards that the pod already has.

@@ -73,11 +73,9 @@ float ScoreNode(const core::NodeView& view) {
   return kBestNode - static_cast<float>(amount);
 }
 
-constexpr core::Gate kGates[] = {
-    core::gates::Healthy,           core::gates::FreeSlot,  core::gates::IdleUnderMutex,
-    core::gates::FreeMemory,        core::gates::FreeCores, core::gates::ExclusiveIsIdle,
-    core::gates::CoresNotExhausted,
-};
+// The only slot keeps a GPU in use from everybody else.
+constexpr core::Gate kGates[] = {core::gates::FreeSlot, core::gates::FreeMemory,
+                                 core::gates::FreeCores};
 
 }  // namespace
 

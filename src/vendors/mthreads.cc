@@ -160,10 +160,8 @@ void Annotate(const core::Assigned& assigned, StringMap& annotations) {
 }
 
 constexpr core::Gate kGates[] = {
-    core::gates::Healthy,           core::gates::IdAllowed,
-    core::gates::FreeSlot,          core::gates::IdleUnderMutex,
-    core::gates::QuotaAllows,       core::gates::FreeMemory,
-    core::gates::FreeCores,         core::gates::ExclusiveIsIdle,
+    core::gates::IdAllowed,         core::gates::FreeSlot,   core::gates::IdleUnderMutex,
+    core::gates::QuotaAllows,       core::gates::FreeMemory, core::gates::FreeCores,
     core::gates::CoresNotExhausted, OneCardPerPod,
 };
 

@@ -19,10 +19,9 @@ constexpr int64_t kMaxInt32 = 2147483647;
 
 // A share of memory and cores of a card.
 inline constexpr core::Gate kShareGates[] = {
-    core::gates::Healthy,           core::gates::TypeAllowed,    core::gates::IdAllowed,
-    core::gates::FreeSlot,          core::gates::IdleUnderMutex, core::gates::QuotaAllows,
-    core::gates::FreeMemory,        core::gates::FreeCores,      core::gates::ExclusiveIsIdle,
-    core::gates::CoresNotExhausted,
+    core::gates::Healthy,        core::gates::IdAllowed,       core::gates::FreeSlot,
+    core::gates::IdleUnderMutex, core::gates::QuotaAllows,     core::gates::FreeMemory,
+    core::gates::FreeCores,      core::gates::ExclusiveIsIdle, core::gates::CoresNotExhausted,
 };
 
 // ---- requests

@@ -26,7 +26,8 @@ def tests_there_are():
     scrapes = {f"metrics/{path.stem}" for path in METRICS.glob("*.json")}
     unit = {".".join(names) for path in (ROOT / "tests/unit").rglob("*.cc")
             for names in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
-    scenarios = re.search(r"^SCENARIOS = [^(]* in \((.*)\)}", (ROOT / "tests/e2e/run").read_text(), re.MULTILINE)
+    scenarios = re.search(r"^SCENARIOS = .*?\bin \((.*?)\)}", (ROOT / "tests/e2e/run").read_text(),
+                          re.MULTILINE | re.DOTALL)
     return cases | scrapes | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
 
 

@@ -119,7 +119,7 @@ struct NodeInventory {
 struct Tenant {
   std::string uid;
   DeviceUse use = {};
-  int64_t largest_cores = 0;           // of a single share
+  int64_t largest_cores = 0;           // of a single share, of a container still to run
   std::vector<Slices> instances = {};  // its instances of the card
   StringMap notes = {};                // PodRequest::notes
 

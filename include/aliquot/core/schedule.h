@@ -22,7 +22,10 @@ namespace aliquot::core {
 struct CandidateNode {
   std::string_view name;
   const NodeUsage* usage = nullptr;
-  uint32_t slot = 0;  // its own number, by which verdicts on it are kept
+  // For a VerdictMemo: a number of its own, and usage->stamp(), so that what was said
+  // before is found without a look at the usage.
+  uint32_t slot = 0;
+  uint64_t stamp = 0;
 };
 
 // The cluster as one decision sees it. Everything outlives the decision.
@@ -60,7 +63,7 @@ struct Decision {
 };
 
 // With a memo, nodes that have not changed since a pod of the same shape was decided
-// are not asked again: then each node has a slot of its own.
+// are not asked again: then nodes have slots and stamps.
 // REQUIRES: !pod.empty().
 Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const SchedulePolicy& policy,
                   const Registry& registry, VerdictMemo* memo = nullptr);

@@ -221,6 +221,13 @@ class Ledger {
     std::vector<PodEntry*> pods;                                     // that hold something on it
   };
 
+  // What a decision looks at of every node. After each change of the entry's usage.
+  struct Candidate {
+    const core::NodeUsage* usage = nullptr;  // null: not registered
+    uint64_t stamp = 0;                      // of the usage
+  };
+  void UpdateCandidate(uint32_t slot, const NodeEntry& node) REQUIRES_LOCK(mutex_);
+
   // Sets the use of the cards that `usage` has, who is on them but `except_uid`, and
   // what is closed.
   void Project(const NodeEntry& node, std::string_view except_uid, core::NodeUsage& usage) const;
@@ -250,6 +257,7 @@ class Ledger {
   const Clock& clock_;
   mutable Mutex mutex_;
   SlotTable<NodeEntry> nodes_ GUARDED_BY(mutex_);  // registered, or with pods on them
+  std::vector<Candidate> candidates_ GUARDED_BY(mutex_);  // by slot
   Pods pods_ GUARDED_BY(mutex_);
   QuotaTable quota_ GUARDED_BY(mutex_);
   uint64_t generation_ GUARDED_BY(mutex_) = 0;

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "aliquot/base/strings.h"
@@ -18,45 +22,56 @@ namespace aliquot::ledger {
 template <typename T>
 class SlotTable {
  public:
-  struct Item {
-    T value;
-    uint32_t slot = 0;
-    uint32_t next = 0;  // whose slot was looked up after this one
-  };
-  using Items = std::unordered_map<std::string, Item, StringHash, std::equal_to<>>;
-  using Entry = typename Items::value_type;
+  // Slots are below this number.
+  size_t slots() const { return values_.size(); }
+
+  // No value if there is none.
+  std::optional<uint32_t> SlotOf(std::string_view name) const {
+    const auto at = by_name_.find(name);
+    return at == by_name_.end() ? std::nullopt : std::optional(at->second);
+  }
 
   // Null if there is none. Valid until the name is erased.
   T* Find(std::string_view name) {
-    const auto at = items_.find(name);
-    return at == items_.end() ? nullptr : &at->second.value;
+    const std::optional<uint32_t> slot = SlotOf(name);
+    return slot ? &values_[*slot] : nullptr;
   }
   const T* Find(std::string_view name) const {
-    const auto at = items_.find(name);
-    return at == items_.end() ? nullptr : &at->second.value;
+    const std::optional<uint32_t> slot = SlotOf(name);
+    return slot ? &values_[*slot] : nullptr;
   }
 
-  // Makes one if there is none.
-  T& operator[](std::string_view name) {
-    if (T* found = Find(name)) return *found;
+  // Makes one if there is none; says in which slot it is.
+  std::pair<T&, uint32_t> Get(std::string_view name) {
+    if (const std::optional<uint32_t> slot = SlotOf(name)) return {values_[*slot], *slot};
     if (free_.empty()) {
-      free_.push_back(static_cast<uint32_t>(slots_.size()));
-      slots_.push_back(nullptr);
+      free_.push_back(static_cast<uint32_t>(slots()));
+      values_.emplace_back();
+      names_.emplace_back();
+      next_.push_back(static_cast<uint32_t>(slots()));
     }
     const uint32_t slot = free_.back();
     free_.pop_back();
-    Entry& entry = *items_.emplace(name, Item{T(), slot, slot + 1}).first;
-    slots_[slot] = &entry;
-    return entry.second.value;
+    by_name_.emplace(name, slot);
+    names_[slot] = name;
+    return {values_[slot], slot};
   }
 
   // No effect if there is none.
   void Erase(std::string_view name) {
-    const auto at = items_.find(name);
-    if (at == items_.end()) return;
-    free_.push_back(at->second.slot);
-    slots_[at->second.slot] = nullptr;
-    items_.erase(at);
+    const auto at = by_name_.find(name);
+    if (at == by_name_.end()) return;
+    const uint32_t slot = at->second;
+    by_name_.erase(at);
+    values_[slot] = T();
+    names_[slot].clear();
+    free_.push_back(slot);
+  }
+
+  // visit(name, value) for each, in no order.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [name, slot] : by_name_) visit(name, values_[slot]);
   }
 
   // Looks up many names. They come in much the same order each time, so the one that
@@ -65,30 +80,45 @@ class SlotTable {
    public:
     explicit Series(SlotTable& table) : table_(table) {}
 
-    // Null if there is none.
-    Item* Find(std::string_view name) {
-      const uint32_t guess = last_ == nullptr ? 0 : last_->next;
-      Entry* entry = guess < table_.slots_.size() ? table_.slots_[guess] : nullptr;
-      if (entry == nullptr || entry->first != name) {
-        const auto at = table_.items_.find(name);
-        if (at == table_.items_.end()) return nullptr;
-        entry = &*at;
-        if (last_ != nullptr) last_->next = entry->second.slot;
+    std::optional<uint32_t> Find(std::string_view name) {
+      uint32_t slot = guess_;
+      if (slot >= table_.names_.size() || name.empty() || !Same(table_.names_[slot], name)) {
+        const std::optional<uint32_t> found = table_.SlotOf(name);
+        if (!found) return std::nullopt;
+        slot = *found;
+        if (last_) table_.next_[*last_] = slot;
       }
-      return last_ = &entry->second;
+      last_ = slot;
+      guess_ = table_.next_[slot];
+      return slot;
     }
 
    private:
+    // Names are short: most are compared without a call.
+    static bool Same(std::string_view a, std::string_view b) {
+      const size_t size = a.size();
+      if (size != b.size()) return false;
+      if (size < 8 || size > 16) return a == b;
+      return Eight(a.data()) == Eight(b.data()) &&
+             Eight(a.data() + size - 8) == Eight(b.data() + size - 8);
+    }
+    static uint64_t Eight(const char* bytes) {
+      uint64_t eight = 0;
+      std::memcpy(&eight, bytes, sizeof eight);
+      return eight;
+    }
+
     SlotTable& table_;
-    Item* last_ = nullptr;
+    std::optional<uint32_t> last_;
+    uint32_t guess_ = 0;
   };
 
-  auto begin() const { return items_.begin(); }
-  auto end() const { return items_.end(); }
-
  private:
-  Items items_;
-  std::vector<Entry*> slots_;  // null: free
+  std::unordered_map<std::string, uint32_t, StringHash, std::equal_to<>> by_name_;
+  // By slot.
+  std::deque<T> values_;
+  std::vector<std::string> names_;  // empty: free
+  std::vector<uint32_t> next_;      // whose slot was looked up after this one
   std::vector<uint32_t> free_;
 };
 

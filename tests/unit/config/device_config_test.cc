@@ -16,7 +16,7 @@ constexpr char kLoadError[] = "Failed to load device config file d.yaml: ";
 constexpr char kAllEmpty[] = "Failed to initialize devices: all configurations are empty";
 
 std::filesystem::path SourceDir() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../..";
+  return SOURCE_DIR;
 }
 
 // The configuration of a text that must be good.

@@ -95,6 +95,17 @@ TEST_F(LedgerHooksTest, TellsWhoIsOnACardThatIsWatched) {
   EXPECT_EQ(TenantsOf(0), Uids{"q"});
 }
 
+TEST_F(LedgerHooksTest, AnInitContainerThatIsOverIsNoTenant) {
+  ledger_.SetNode({"n1", {OddCard("a")}});
+  Holding holding = OddHolding("p", {{ShareOf("a", 1, 100)}, {ShareOf("a", 1, 30)}});
+  holding.kinds = {ContainerKind::kInit, ContainerKind::kApp};
+  ledger_.Observe(holding);
+  EXPECT_EQ(Node().tenants(0)[0].largest_cores, 100);
+  holding.init_done = true;
+  ledger_.Observe(holding);
+  EXPECT_EQ(Node().tenants(0)[0].largest_cores, 30);
+}
+
 TEST_F(LedgerHooksTest, TellsOfInstancesOnAnyCard) {
   ledger_.SetNode({"n1", {OddCard("a"), OddCard("b", "other")}});
   ledger_.Observe(

@@ -12,16 +12,17 @@ namespace {
 
 TEST(SlotTableTest, ASlotIsUsedAgainOnceItIsFree) {
   SlotTable<int> table;
-  table["a"] = 1;
-  table["b"] = 2;
+  table.Get("a").first = 1;
+  table.Get("b").first = 2;
   table.Erase("a");
   table.Erase("a");
   EXPECT_EQ(table.Find("a"), nullptr);
-  table["c"] = 3;
+  table.Get("c").first = 3;
   SlotTable<int>::Series series(table);
-  EXPECT_EQ(series.Find("c")->slot, 0U);
-  EXPECT_EQ(series.Find("b")->slot, 1U);
-  EXPECT_EQ(series.Find("a"), nullptr);
+  EXPECT_EQ(series.Find("c"), 0U);
+  EXPECT_EQ(series.Find("b"), 1U);
+  EXPECT_EQ(series.Find("a"), std::nullopt);
+  EXPECT_EQ(series.Find(""), std::nullopt);
   EXPECT_EQ(*table.Find("c"), 3);
 }
 
@@ -38,15 +39,16 @@ TEST(SlotTableTest, SeriesFindWhatIsThere) {
       table.Erase(changed);
       expected.erase(changed);
     } else {
-      table[changed] = expected[changed] = changed + "/" + std::to_string(round);
+      table.Get(changed).first = expected[changed] = changed + "/" + std::to_string(round);
     }
     if (random() % 4 == 0) std::ranges::shuffle(names, random);
     SlotTable<std::string>::Series series(table);
     for (const std::string& name : names) {
-      const auto* item = series.Find(name);
-      ASSERT_EQ(item != nullptr, expected.contains(name)) << name;
-      if (item != nullptr) {
-        ASSERT_EQ(item->value, expected[name]);
+      const auto slot = series.Find(name);
+      ASSERT_EQ(slot.has_value(), expected.contains(name)) << name;
+      ASSERT_EQ(slot, table.SlotOf(name));
+      if (slot) {
+        ASSERT_EQ(*table.Find(name), expected[name]);
       }
     }
   }

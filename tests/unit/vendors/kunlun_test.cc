@@ -89,6 +89,22 @@ TEST(KunlunTest, PartsOfACardAreOfOneSize) {
             "x4,XPU,24576,25:x5,XPU,24576,25:x6,XPU,24576,25:x7,XPU,24576,25:;");
 }
 
+// A pod is charged the larger of its init and its app containers: of two sizes others
+// would see only one.
+TEST(KunlunTest, PartsOfInitAndAppContainersAreOfOneSizeToo) {
+  const auto text = [](const std::string& init, const std::string& app, const Offer& offer) {
+    const auto part = [](const std::string& memory) -> StringMap {
+      return {{"kunlunxin.com/vxpu", "1"}, {"kunlunxin.com/vxpu-memory", memory}};
+    };
+    return FitText(PodWish().InitWith(part(init)).AppWith(part(app)), Offered(offer));
+  };
+  EXPECT_EQ(text("24576", "24576", Parts(1)), "x0,XPU,24576,25:;x0,XPU,24576,25:;");
+  EXPECT_EQ(text("49152", "24576", Parts(2)), "x0,XPU,49152,50:;x1,XPU,24576,25:;");
+  EXPECT_EQ(text("49152", "24576", Parts(1)), "1/1 NumaNotFit");
+  // Nobody joins a whole card.
+  EXPECT_EQ(text("98304", "24576", Parts(1)), "x0,XPU,98304,100:;x0,XPU,24576,25:;");
+}
+
 TEST(KunlunTest, TellsOneWordForTheNode) {
   core::NodeUsage node = Offered(Parts(2));
   EXPECT_EQ(FitText(Part("1", "98304").Annotate("hami.io/use-xpu-uuid", "x9"), node),

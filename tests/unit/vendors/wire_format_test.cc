@@ -3,7 +3,6 @@
 // with '!' must be refused.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -30,8 +29,7 @@ struct Example {
 
 // Tag -> the lines of its blocks.
 std::map<std::string, std::vector<Example>> Examples() {
-  std::ifstream file(std::filesystem::path(__FILE__).parent_path() /
-                     "../../../docs/wire-format.md");
+  std::ifstream file(SOURCE_DIR "/docs/wire-format.md");
   std::map<std::string, std::vector<Example>> examples;
   std::optional<std::string> tag;
   int number = 0;

@@ -1,0 +1,11 @@
+// Link scores between the cards of a node.
+#include "aliquot/codec/node_devices.h"
+#include "fuzz/fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace aliquot;
+  const std::string text = fuzz::Text(data, size);
+  fuzz::RequireRoundTrip(codec::ParsePairScores(text), codec::ParsePairScores,
+                         codec::FormatPairScores);
+  return 0;
+}
