@@ -1,5 +1,6 @@
 #include "aliquot/base/metrics_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -19,14 +20,16 @@ std::string_view NameOf(MetricsText::Type type) {
   return "untyped";
 }
 
+bool NeedsEscape(char c) { return c == '\n' || c == '\\' || c == '"'; }
+
 void AppendEscaped(std::string_view value, std::string& text) {
+  if (std::ranges::none_of(value, NeedsEscape)) {  // as good as always
+    text += value;
+    return;
+  }
   for (const char c : value) {
-    if (c == '\n') {
-      text += "\\n";
-    } else {
-      if (c == '\\' || c == '"') text += '\\';
-      text += c;
-    }
+    if (NeedsEscape(c)) text += '\\';
+    text += c == '\n' ? 'n' : c;
   }
 }
 

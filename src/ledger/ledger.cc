@@ -109,8 +109,9 @@ std::vector<std::string> Ledger::NodeNames() const {
   std::vector<std::string> names;
   {
     MutexLock lock(mutex_);
-    for (const auto& [name, item] : nodes_)
-      if (item.value.usage) names.push_back(name);
+    nodes_.ForEach([&](const std::string& name, const NodeEntry& node) {
+      if (node.usage) names.push_back(name);
+    });
   }
   std::ranges::sort(names);
   return names;

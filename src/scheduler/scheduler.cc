@@ -15,8 +15,31 @@ namespace {
 constexpr auto kBeat = std::chrono::seconds(1);
 constexpr auto kStuck = std::chrono::seconds(60);
 constexpr size_t kPodsAtOnce = 64;  // copied while the ledger is held
+constexpr size_t kAuditsPerBeat = 100;
 
 using Type = MetricsText::Type;
+
+// The same for the same bound pods, in any process; what a metric can tell exactly.
+uint32_t HashOf(std::span<const ledger::Ledger::Held> pods) {
+  uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    hash *= 0x100000001b3U;  // the end of it
+  };
+  for (const ledger::Ledger::Held& pod : pods) {
+    if (!pod.bound) continue;
+    add(pod.pod.uid);
+    add(pod.node);
+    for (const core::VendorAllocation& of_vendor : pod.allocation)
+      for (size_t i = 0; i < of_vendor.containers.size(); ++i)
+        for (const core::Share& share : of_vendor.containers[i]) {
+          add(std::to_string(of_vendor.vendor) + "/" + std::to_string(i));
+          add(share.device_id);
+          add(std::to_string(share.memory) + "/" + std::to_string(share.cores));
+        }
+  }
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
 
 std::vector<ledger::Ledger::Held> AllPods(const ledger::Ledger& ledger) {
   std::vector<ledger::Ledger::Held> all;
@@ -86,7 +109,20 @@ void Scheduler::DoWhatIsDue() {
               {{"pod", Display(expired.pod)}, {"node", expired.node}});
     metrics_.expired_reservations.Add();
   }
+  AuditLedger();
   last_beat_ = clock_.Steady().time_since_epoch().count();
+}
+
+// A few nodes at a time, again and again: no decision waits for it.
+void Scheduler::AuditLedger() {
+  if (to_audit_.empty()) to_audit_ = ledger_.NodeNames();
+  for (size_t i = 0; i < kAuditsPerBeat && !to_audit_.empty(); ++i) {
+    const std::string node = std::move(to_audit_.back());
+    to_audit_.pop_back();
+    if (ledger_.Agrees(node)) continue;
+    metrics_.drifted_nodes.Add();
+    log::Error("What is kept of a node is not what its pods hold: a bug", {{"node", node}});
+  }
 }
 
 void Scheduler::WriteMetrics(MetricsText& text) const {
@@ -115,6 +151,9 @@ void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsT
   text.Sample({}, static_cast<double>(ledger_.NodeNames().size()));
   text.Begin("aliquot_ledger_bound_pods", Type::kGauge, "Bound pods that hold devices.");
   text.Sample({}, static_cast<double>(bound));
+  text.Begin("aliquot_ledger_hash", Type::kGauge,
+             "A number that replicas share which know of the same bound pods.");
+  text.Sample({}, HashOf(pods));
   text.Begin("aliquot_ledger_reservations", Type::kGauge,
              "Pods that were promised devices and are not bound yet, by how long ago.");
   for (const auto& [limit, age] : kAges)

@@ -190,6 +190,10 @@ class Ledger {
   };
   Counts Count() const;
 
+  // What is kept of the node's cards is what its pods hold, computed afresh. One node
+  // at a time, for a running process.
+  bool Agrees(std::string_view node) const;
+
   // By VendorId: registered nodes that take no further pods of it.
   std::vector<size_t> ClosedNodes() const;
 

@@ -88,6 +88,7 @@ class Scheduler : public Extender {
 
  private:
   void DoWhatIsDue();
+  void AuditLedger();
   void WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const;
   void WriteNodeLocks(MetricsText& text) const;
 
@@ -114,6 +115,7 @@ class Scheduler : public Extender {
   CondVar stop_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<SteadyTime::rep> last_beat_;
+  std::vector<std::string> to_audit_;  // nodes; the housekeeping's own
   std::thread housekeeping_;
 };
 

@@ -133,6 +133,23 @@ TEST_F(MetricsTest, ReservationsAreToldByTheirAge) {
   EXPECT_EQ(Told("aliquot_ledger_nodes"), Lines{"1"});
 }
 
+TEST_F(MetricsTest, TheHashFollowsWhatBoundPodsHold) {
+  const Lines empty = Told("aliquot_ledger_hash");
+  Filter(KubePod("reserved").App(kAsk));
+  EXPECT_EQ(Told("aliquot_ledger_hash"), empty);
+  const auto pod = KubePod("p").App(kAsk).On("n1", "G0,NVIDIA,1000,1:;");
+  api_.Put(pod);
+  const Lines with_pod = Told("aliquot_ledger_hash");
+  EXPECT_NE(with_pod, empty);
+  api_.RemovePod("team", "p");
+  EXPECT_EQ(Told("aliquot_ledger_hash"), empty);
+  api_.Put(pod);
+  EXPECT_EQ(Told("aliquot_ledger_hash"), with_pod);
+  api_.RemovePod("team", "p");
+  api_.Put(KubePod("p").App(kAsk).On("n1", "G0,NVIDIA,1001,1:;"));
+  EXPECT_NE(Told("aliquot_ledger_hash"), with_pod);
+}
+
 TEST_F(MetricsTest, ANodeThatIsClosedToAVendorShows) {
   EXPECT_EQ(Told("aliquot_ledger_closed_nodes"), Lines{});
   api_.Put(KubePod("p").App(kAsk).On("n1", "nonsense,"));
