@@ -47,10 +47,11 @@ struct CardLabels {
   std::string cores, index, memory_limit, type, place;
 };
 
-CardLabels LabelsOf(const core::Device& card, std::string_view node, const LabelNames& names) {
+// `node`: the last labels of all its cards.
+CardLabels LabelsOf(const core::Device& card, const std::string& node, const LabelNames& names) {
   return {Label(names.cores, card.cores), Label(names.index, card.index),
           Label(names.memory_limit, card.memory), Label(names.type, card.type),
-          Label(names.id, card.id) + Label(names.node, node) + std::string(kZone)};
+          Label(names.id, card.id) + node};
 }
 
 struct Card {
@@ -97,6 +98,8 @@ struct Cards {
 
 void AddNode(const core::NodeUsage& node, const core::Registry& registry,
              const ByCard<int64_t>& shares, bool legacy, Cards& cards) {
+  const std::string labels = Label(kNames.node, node.name()).append(kZone);
+  const std::string legacy_labels = Label(kLegacyNames.node, node.name()).append(kZone);
   const auto devices = node.devices();
   for (size_t i = 0; i < devices.size(); ++i) {
     const core::Device& device = devices[i];
@@ -116,8 +119,8 @@ void AddNode(const core::NodeUsage& node, const core::Registry& registry,
     if (mig || card.compute_units)
       cards.facts.try_emplace({node.name(), device.vendor, device.id},
                               CardFacts{device.index, card.compute_units ? device.cores : 0, mig});
-    card.labels = LabelsOf(device, node.name(), kNames);
-    if (legacy) card.legacy_labels = LabelsOf(device, node.name(), kLegacyNames);
+    card.labels = LabelsOf(device, labels, kNames);
+    if (legacy) card.legacy_labels = LabelsOf(device, legacy_labels, kLegacyNames);
     cards.all.push_back(std::move(card));
   }
 }

@@ -148,7 +148,7 @@ void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsT
                          ->second];
   }
   text.Begin("aliquot_ledger_nodes", Type::kGauge, "Nodes with cards that we know.");
-  text.Sample({}, static_cast<double>(ledger_.NodeNames().size()));
+  text.Sample({}, static_cast<double>(ledger_.Count().nodes));
   text.Begin("aliquot_ledger_bound_pods", Type::kGauge, "Bound pods that hold devices.");
   text.Sample({}, static_cast<double>(bound));
   text.Begin("aliquot_ledger_hash", Type::kGauge,
