@@ -87,7 +87,7 @@ template <typename T>
 using ByCard = std::map<std::tuple<std::string, VendorId, std::string>, T, CardKeyLess>;
 
 struct Cards {
-  std::vector<Card> all;     // ascending by node, in the order of its inventory
+  std::vector<Card> all;    // ascending by node, in the order of its inventory
   ByCard<CardFacts> facts;  // of the cards of which shares or instances are told something
 
   const CardFacts* Find(std::string_view node, VendorId vendor, std::string_view id) const {

@@ -25,8 +25,8 @@ TEST(MigReservationsTest, ReadsWhatItWrites) {
 
 TEST(MigReservationsTest, TakesTheRuntimeFieldsTogetherOrNotAtAll) {
   const std::string one(kOne);
-  const auto made =
-      ParseMigReservations("[" + one + R"(,"migUUID":"M","gpuInstanceID":4,"computeInstanceID":0}])");
+  const auto made = ParseMigReservations(
+      "[" + one + R"(,"migUUID":"M","gpuInstanceID":4,"computeInstanceID":0}])");
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->at(0).identity, (core::InstanceIdentity{"M", 4, 0}));
   EXPECT_EQ(ParseMigReservations("[" + one + "}]")->at(0).identity, std::nullopt);

@@ -32,7 +32,8 @@ class MeteredClientTest : public ::testing::Test {
   MeteredClientTest() {
     api_.on_call = [this](const auto&) { clock_.Advance(3ms); };
     Pod pod;
-    pod.meta = {.ns = "team", .name = "p"};
+    pod.meta.ns = "team";
+    pod.meta.name = "p";
     api_.Put(pod);
   }
   Lines Told(std::string_view name) const {

@@ -96,7 +96,8 @@ TEST_F(MetricsTest, RequestsAreCountedByTheirEnd) {
   EXPECT_NE(Bind("gone"), "");
   scheduler_.Admit({"team", "CREATE", {}});
   EXPECT_EQ(Counted("aliquot_request_duration_seconds"),
-            (Lines{R"({outcome="assigned",verb="filter"} 1)", R"({outcome="refused",verb="filter"} 1)",
+            (Lines{R"({outcome="assigned",verb="filter"} 1)",
+                   R"({outcome="refused",verb="filter"} 1)",
                    R"({outcome="unreadable",verb="filter"} 1)",
                    R"({outcome="passed",verb="filter"} 1)", R"({outcome="bound",verb="bind"} 1)",
                    R"({outcome="already_bound",verb="bind"} 1)",
@@ -228,7 +229,8 @@ TEST_F(HamiMetricsTest, FortyThousandCardsAreAPageOfMomentsNotSeconds) {
     std::vector<testing::Card> cards;
     std::string held;
     for (int c = 0; c < kCards; ++c) {
-      cards.push_back({.id = "GPU-" + std::to_string(n) + "-5b2a8c1e-7d4f-4c9b-" + std::to_string(c)});
+      cards.push_back(
+          {.id = "GPU-" + std::to_string(n) + "-5b2a8c1e-7d4f-4c9b-" + std::to_string(c)});
       held += cards.back().id + ",NVIDIA,3000,30:";
     }
     api_.Put(KubeNode(name, cards));

@@ -55,7 +55,8 @@ TEST(ParseHead, KnowsWhetherTheAnswerMayBeCompressed) {
   };
   for (const char* list : {"gzip", "GZIP", "deflate, gzip;q=0.5", "*", "br;q=1.0, * ; q=0.1"})
     EXPECT_TRUE(accepts(list)) << list;
-  for (const char* list : {"", "identity", "gzip;q=0", "gzip; q=0.000", "*, gzip;q=0", "*;q=0", "gzipx"})
+  for (const char* list :
+       {"", "identity", "gzip;q=0", "gzip; q=0.000", "*, gzip;q=0", "*;q=0", "gzipx"})
     EXPECT_FALSE(accepts(list)) << list;
   EXPECT_FALSE(Good("GET / HTTP/1.1\r\nHost: x\r\n\r\n").accepts_gzip);
 }

@@ -14,6 +14,8 @@
 namespace aliquot::server {
 namespace {
 
+constexpr size_t kMostConnections = 8;
+
 std::string Unzip(std::string_view packed) {
   std::string out(64 << 20, '\0');
   z_stream stream{};
@@ -34,9 +36,8 @@ class MetricsServerTest : public ::testing::Test {
 
   HttpAnswer Ask(std::string_view target, std::string_view fields = "") {
     Client client(server_.port());
-    return client
-        .Ask("GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\n" + std::string(fields) + "\r\n")
-        .value_or(HttpAnswer{});
+    const std::string head = "GET " + std::string(target) + " HTTP/1.1\r\nHost: x\r\n";
+    return client.Ask(head + std::string(fields) + "\r\n").value_or(HttpAnswer{});
   }
 
   MetricsServer server_{{.bind = "127.0.0.1:0",
@@ -45,7 +46,7 @@ class MetricsServerTest : public ::testing::Test {
                                text.Begin("up", MetricsText::Type::kGauge, "Is there.");
                                text.Sample({Label("node", "a")}, 1);
                              },
-                         .max_connections = 2}};
+                         .max_connections = kMostConnections}};
   const std::string page_ = "# HELP up Is there.\n# TYPE up gauge\nup{node=\"a\"} 1\n";
 };
 
@@ -71,7 +72,7 @@ TEST_F(MetricsServerTest, HasNothingElse) {
 
 TEST_F(MetricsServerTest, HasALimitOfConnectionsOfItsOwn) {
   std::vector<std::unique_ptr<Client>> idle;
-  for (int i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < kMostConnections; ++i) {
     idle.push_back(std::make_unique<Client>(server_.port()));
     ASSERT_EQ(idle.back()->Ask(Get("/metrics"))->status, 200);
   }
@@ -90,7 +91,8 @@ TEST(GzipTest, GivesBackWhatItGot) {
   std::string noise;
   uint32_t state = 1;  // does not compress, so that the guess of its size is wrong
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1) >> 24);
-  for (const std::string& text : {std::string(), std::string("a"), std::string(5'000'000, 'b'), noise})
+  const std::string texts[] = {"", "a", std::string(5'000'000, 'b'), noise};
+  for (const std::string& text : texts)
     EXPECT_TRUE(Unzip(Gzip(text)) == text) << text.size();
 }
 
