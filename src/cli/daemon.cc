@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "aliquot/kube/client.h"
+#include "cli/build_info.h"
 #include "cli/scheduler_options.h"
 
 namespace aliquot::cli {
 namespace {
+
+using Type = MetricsText::Type;
 
 // Nodes are listed this often while binds wait for a node lock.
 constexpr auto kLockPollInterval = std::chrono::seconds(1);
@@ -27,26 +30,38 @@ kube::ReflectorOptions UnfinishedOnly(kube::ReflectorOptions options) {
   return options;
 }
 
+// Under HAMi's name and labels; the language is not Go.
+void WriteBuildInfo(MetricsText& text) {
+  const BuildInfo build = GetBuildInfo();
+  text.Begin("hami_build_info", Type::kGauge, "1; which build this is.");
+  text.Sample({Label("build_date", build.build_date), Label("compiler", build.compiler),
+               Label("go_version", ""), Label("platform", build.platform),
+               Label("revision", build.revision), Label("version", build.version)},
+              1);
+}
+
 }  // namespace
 
 Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::ServeFlags& flags,
                const char* lock_expiry, const Clock& clock)
     : poll_(flags.cache_mode == config::CacheMode::kPoll),
       poll_interval_(flags.poll_interval),
-      events_(server.api, flags.scheduler_name.empty() ? "hami-scheduler" : flags.scheduler_name,
+      clock_(clock),
+      client_(server.api, server.lists, clock),
+      events_(client_, flags.scheduler_name.empty() ? "hami-scheduler" : flags.scheduler_name,
               clock),
       scheduler_(
-          server.api, registry, SchedulerOptions(flags, lock_expiry), clock,
+          client_, registry, SchedulerOptions(flags, lock_expiry), clock,
           [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
             events_.Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
                            std::string(reason), std::move(message));
           },
           [this](bool waiting) { SetPollInterval(waiting); }),
-      nodes_(server.lists, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(flags),
+      nodes_(client_, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(flags),
              clock),
-      quotas_(server.lists, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags),
+      quotas_(client_, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags),
               clock),
-      pods_(server.lists, scheduler_.pods(), scheduler_.pod_events(),
+      pods_(client_, scheduler_.pods(), scheduler_.pod_events(),
             UnfinishedOnly(CacheOptions(flags)), clock) {}
 
 void Daemon::Start() {
@@ -61,6 +76,53 @@ void Daemon::Stop() {
   pods_.Stop();
   quotas_.Stop();
   nodes_.Stop();
+}
+
+void Daemon::WriteMetrics(MetricsText& text) const {
+  WriteBuildInfo(text);
+  scheduler_.WriteMetrics(text);
+  text.Begin("aliquot_ready", Type::kGauge, "1 once the caches are complete, else 0.");
+  text.Sample({}, scheduler_.sync().synced() ? 1 : 0);
+  WriteCaches(text);
+  client_.WriteMetrics(text);
+  WriteEvents(text);
+}
+
+void Daemon::WriteCaches(MetricsText& text) const {
+  struct Cache {
+    std::string resource;  // its label
+    SteadyTime last_progress;
+    uint64_t failures;
+    size_t objects;
+  };
+  const auto cache = [](std::string_view resource, const auto& reflector, const auto& store) {
+    const auto health = reflector.health();
+    return Cache{Label("resource", resource), health.last_progress, health.failures, store.size()};
+  };
+  const Cache caches[] = {cache("nodes", nodes_, scheduler_.nodes()),
+                          cache("pods", pods_, scheduler_.pods()),
+                          cache("resourcequotas", quotas_, scheduler_.quotas())};
+  text.Begin("aliquot_cache_objects", Type::kGauge, "Objects in the cache.");
+  for (const Cache& one : caches) text.Sample({one.resource}, static_cast<double>(one.objects));
+  text.Begin("aliquot_cache_age_seconds", Type::kGauge,
+             "Since the API server last told the cache something.");
+  for (const Cache& one : caches)
+    if (one.last_progress != SteadyTime())
+      text.Sample({one.resource},
+                  std::chrono::duration<double>(clock_.Steady() - one.last_progress).count());
+  text.Begin("aliquot_cache_failures_total", Type::kCounter,
+             "Lists and watches of the cache that failed.");
+  for (const Cache& one : caches) text.Sample({one.resource}, static_cast<double>(one.failures));
+}
+
+void Daemon::WriteEvents(MetricsText& text) const {
+  const kube::EventRecorder::Counts counts = events_.counts();
+  text.Begin("aliquot_events_total", Type::kCounter, "Events on pods by what became of them.");
+  text.Sample({Label("outcome", "sent")}, static_cast<double>(counts.sent));
+  text.Sample({Label("outcome", "dropped")}, static_cast<double>(counts.dropped));
+  text.Sample({Label("outcome", "failed")}, static_cast<double>(counts.failed));
+  text.Begin("aliquot_queued_events", Type::kGauge, "Events that wait to be sent.");
+  text.Sample({}, static_cast<double>(counts.queued));
 }
 
 void Daemon::SetPollInterval(bool waiting) {

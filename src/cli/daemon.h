@@ -8,11 +8,13 @@
 #include <string>
 
 #include "aliquot/base/clock.h"
+#include "aliquot/base/metrics_text.h"
 #include "aliquot/config/flags.h"
 #include "aliquot/core/vendor.h"
 #include "aliquot/kube/api.h"
 #include "aliquot/kube/events.h"
 #include "aliquot/kube/list_watcher.h"
+#include "aliquot/kube/metered_client.h"
 #include "aliquot/kube/reflector.h"
 #include "aliquot/kube/types.h"
 #include "aliquot/scheduler/scheduler.h"
@@ -37,6 +39,9 @@ class Daemon {
   // Begins to follow the API server.
   void Start();
 
+  // Everything but what the listeners know of themselves. From any thread.
+  void WriteMetrics(MetricsText& text) const;
+
   // Nobody waits for anything from here on.
   void Drain() { scheduler_.Drain(); }
   // Sends the events that are still queued.
@@ -46,9 +51,13 @@ class Daemon {
 
  private:
   void SetPollInterval(bool waiting);
+  void WriteCaches(MetricsText& text) const;
+  void WriteEvents(MetricsText& text) const;
 
   const bool poll_;
   const Duration poll_interval_;
+  const Clock& clock_;
+  kube::MeteredClient client_;
   kube::EventRecorder events_;
   scheduler::Scheduler scheduler_;
   kube::Reflector<kube::Node> nodes_;

@@ -19,6 +19,7 @@ scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char*
   options.reservation_timeout = flags.reservation_timeout;
   options.sync_wait = flags.sync_wait;
   options.filter_deadline = flags.filter_deadline;
+  options.legacy_metrics = flags.legacy_metrics;
   return options;
 }
 

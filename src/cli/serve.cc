@@ -13,6 +13,7 @@
 
 #include "aliquot/base/log.h"
 #include "aliquot/kube/client.h"
+#include "aliquot/server/metrics_server.h"
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
@@ -41,7 +42,6 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
     if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
   };
   warn(flags.leader_elect, "--leader-elect");
-  warn(flags.legacy_metrics, "--legacy-metrics");
   warn(flags.profiling, "--profiling");
   warn(flags.shadow, "--shadow");
   warn(!flags.debug_bind.empty() && flags.debug_bind != config::ServeFlags().debug_bind,
@@ -103,6 +103,15 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                                     .version_json = VersionJson(build)});
   if (const Result<void> started = server.Start(); !started) {
     log::Error("Could not serve", {{"error", started.error().message}});
+    return kExitFailure;
+  }
+  server::MetricsServer metrics({.bind = flags.metrics_bind_address,
+                                 .write = [&](MetricsText& text) {
+                                   daemon.WriteMetrics(text);
+                                   server.WriteMetrics(text);
+                                 }});
+  if (const Result<void> started = metrics.Start(); !started) {
+    log::Error("Could not serve metrics", {{"error", started.error().message}});
     return kExitFailure;
   }
   daemon.Start();

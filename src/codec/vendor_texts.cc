@@ -23,7 +23,8 @@ struct Reservation {
   core::Instance instance;
   int64_t container = 0;
   int64_t share = 0;
-  int runtime_fields = 0;
+  core::InstanceIdentity identity;
+  int runtime_fields = 0;  // of the identity: all three, or none
 };
 
 Problem ReadReservation(element json, Reservation& out) {
@@ -39,15 +40,14 @@ Problem ReadReservation(element json, Reservation& out) {
         return {};
       });
     if (EqualsIgnoreCase(key, "migUUID")) {
-      std::string uuid;
-      Problem problem = Read(value, uuid);
-      if (!uuid.empty()) ++out.runtime_fields;
+      Problem problem = Read(value, out.identity.uuid);
+      if (!out.identity.uuid.empty()) ++out.runtime_fields;
       return problem;
     }
-    if (EqualsIgnoreCase(key, "gpuInstanceID") || EqualsIgnoreCase(key, "computeInstanceID")) {
+    const bool of_gpu = EqualsIgnoreCase(key, "gpuInstanceID");
+    if (of_gpu || EqualsIgnoreCase(key, "computeInstanceID")) {
       if (!value.is_null()) ++out.runtime_fields;
-      int64_t id = 0;
-      return Read(value, id);
+      return Read(value, of_gpu ? out.identity.gpu_instance : out.identity.compute_instance);
     }
     return {};
   });
@@ -150,6 +150,7 @@ Result<std::vector<core::Instance>> ParseMigReservations(std::string_view text) 
       }
       reservation.instance.container = static_cast<size_t>(reservation.container);
       reservation.instance.share = static_cast<size_t>(reservation.share);
+      if (reservation.runtime_fields == 3) reservation.instance.identity = reservation.identity;
       instances.push_back(std::move(reservation.instance));
       return {};
     });

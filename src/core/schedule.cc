@@ -65,7 +65,9 @@ Decision Schedule(const PodRequest& pod, const Snapshot& snapshot, const Schedul
   std::optional<uint32_t> unregistered;
   const auto verdict_on = [&](const CandidateNode& node) -> Verdict {
     if (node.usage == nullptr) {
-      if (!unregistered) unregistered = verdicts.NumberOf(Refusal::Text("node unregistered", true));
+      if (!unregistered)
+        unregistered =
+            verdicts.NumberOf(Refusal::Text(std::string(kNodeUnregistered), /*unresolvable=*/true));
       return {0, 0, *unregistered};
     }
     if (!keeps) return Ask(fitter, *node.usage, verdicts);

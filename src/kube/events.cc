@@ -66,7 +66,9 @@ bool EventRecorder::Flush(SteadyTime deadline) {
 
 EventRecorder::Counts EventRecorder::counts() const {
   MutexLock lock(mutex_);
-  return counts_;
+  Counts counts = counts_;
+  counts.queued = queue_.size();
+  return counts;
 }
 
 void EventRecorder::Run(const std::stop_token& stop) {

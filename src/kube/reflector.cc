@@ -278,7 +278,8 @@ void Reflector<T>::Delete(std::string_view ns, std::string_view name) {
 template <typename T>
 void Reflector<T>::Progress() {
   MutexLock lock(mutex_);
-  health_ = {clock_.Steady(), ""};
+  health_.last_progress = clock_.Steady();
+  health_.failure.clear();
 }
 
 template <typename T>
@@ -293,6 +294,7 @@ void Reflector<T>::Failed(std::string_view what, const Error& error) {
   tell("Could not follow the API server",
        {{"path", Resource<T>::kPath}, {"step", what}, {"error", error.message}});
   MutexLock lock(mutex_);
+  ++health_.failures;
   health_.failure =
       std::string(what) + " " + std::string(Resource<T>::kPath) + ": " + error.message;
 }

@@ -91,4 +91,27 @@ Ledger::Counts Ledger::Count() const {
   return counts;
 }
 
+std::vector<size_t> Ledger::ClosedNodes() const {
+  std::vector<size_t> closed(registry_.size());
+  MutexLock lock(mutex_);
+  nodes_.ForEach([&](const std::string&, const NodeEntry& node) {
+    if (!node.usage) return;
+    for (const auto& [vendor, pods] : node.unreadable) ++closed[vendor];
+  });
+  return closed;
+}
+
+bool Ledger::Agrees(std::string_view name) const {
+  MutexLock lock(mutex_);
+  const NodeEntry* node = nodes_.Find(name);
+  if (node == nullptr || !node->usage) return true;
+  const core::NodeUsage& usage = *node->usage;
+  std::vector<core::DeviceUse> afresh(usage.devices().size());
+  for (const PodEntry* pod : node->pods)
+    for (const core::Charge& charge : ChargesOf(pod->holding))
+      if (const int device = usage.FindDevice(charge.vendor, charge.device_id); device >= 0)
+        afresh[static_cast<size_t>(device)] = afresh[static_cast<size_t>(device)] + charge.use;
+  return std::ranges::equal(afresh, usage.use());
+}
+
 }  // namespace aliquot::ledger

@@ -105,6 +105,18 @@ std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
   return entry == nullptr ? std::nullopt : entry->usage;
 }
 
+std::vector<std::string> Ledger::NodeNames() const {
+  std::vector<std::string> names;
+  {
+    MutexLock lock(mutex_);
+    nodes_.ForEach([&](const std::string& name, const NodeEntry& node) {
+      if (node.usage) names.push_back(name);
+    });
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
                      core::NodeUsage& usage) const {
   for (const auto& [card, total] : node.held)
@@ -184,6 +196,14 @@ std::optional<Ledger::Held> Ledger::Find(std::string_view uid) const {
   return ToHeld(it->second);
 }
 
+std::vector<Ledger::Held> Ledger::PodsAfter(std::string_view uid, size_t limit) const {
+  std::vector<Held> pods;
+  MutexLock lock(mutex_);
+  for (auto it = pods_.upper_bound(uid); it != pods_.end() && pods.size() < limit; ++it)
+    pods.push_back(ToHeld(it->second));
+  return pods;
+}
+
 std::vector<Ledger::Held> Ledger::ExpireReservations(Duration age) {
   MutexLock lock(mutex_);
   const SteadyTime now = clock_.Steady();
@@ -204,7 +224,9 @@ bool Ledger::StillFits(std::string_view uid) const {
 }
 
 Ledger::Held Ledger::ToHeld(const PodEntry& pod) {
-  return {pod.holding.pod, pod.holding.node, pod.holding.allocation, pod.bound, pod.since};
+  const Holding& holding = pod.holding;
+  return {holding.pod,       holding.node, holding.allocation, holding.kinds,
+          holding.init_done, pod.bound,    pod.since};
 }
 
 Ledger::PodEntry& Ledger::Add(Holding holding, bool bound) {
@@ -301,6 +323,11 @@ void Ledger::RemoveQuota(std::string_view ns, std::string_view name) {
 std::vector<core::QuotaRoom> Ledger::QuotaRoom(std::string_view ns) const {
   MutexLock lock(mutex_);
   return quota_.Room(ns);
+}
+
+std::vector<QuotaRow> Ledger::Quotas() const {
+  MutexLock lock(mutex_);
+  return quota_.Rows();
 }
 
 // ---- decisions

@@ -95,6 +95,34 @@ std::vector<core::QuotaRoom> QuotaTable::Room(std::string_view ns) const {
   return room;
 }
 
+std::vector<QuotaRow> QuotaTable::Rows() const {
+  std::vector<QuotaRow> rows;
+  for (const auto& [ns, entry] : namespaces_) {
+    std::map<std::string, QuotaRow> by_resource;  // vendors may share one
+    const auto add = [&](const std::string& resource, bool uses, int64_t used,
+                         const std::optional<int64_t>& limit) {
+      if (resource.empty() || (!uses && !limit)) return;
+      QuotaRow& row = by_resource[resource];
+      row.used = core::SaturatingAdd(row.used, used);
+      Lower(row.limit, limit);
+    };
+    for (const core::Vendor& vendor : registry_.vendors()) {
+      const Total& total = entry.used[vendor.id()];
+      Limit limit;
+      for (const auto& [name, limits] : entry.objects) {
+        Lower(limit.memory, limits[vendor.id()].memory);
+        Lower(limit.cores, limits[vendor.id()].cores);
+      }
+      if (limit.memory) *limit.memory /= vendor.memory_factor();
+      add(vendor.config().memory_name, !total.zero(), total.Use().memory, limit.memory);
+      add(vendor.config().cores_name, !total.zero(), total.Use().cores, limit.cores);
+    }
+    for (auto& [resource, row] : by_resource)
+      rows.push_back({ns, resource, row.used, row.limit});
+  }
+  return rows;
+}
+
 std::map<std::string, std::vector<core::DeviceUse>> QuotaTable::Use() const {
   std::map<std::string, std::vector<core::DeviceUse>> out;
   for (const auto& [ns, entry] : namespaces_) {

@@ -26,12 +26,8 @@ constexpr Duration kGrace = std::chrono::seconds(1);
 
 // How an attempt ended.
 struct Outcome {
-  enum End {
-    kBound,         // by this attempt
-    kAlreadyBound,  // to the named node, before it
-    kRetry,         // failed, and will be tried again: the reservation is kept
-    kFinal,         // failed for good: the reservation is given back
-  } end;
+  using enum BindOutcome;
+  BindOutcome end;
   std::string text{};   // the answer's error
   std::string event{};  // differs from it
   bool silent = false;  // no event: there is no pod to put it on
@@ -111,12 +107,12 @@ class BindService::Attempt {
 };
 
 BindAnswer BindService::Attempt::Run() {
-  if (Step end = LearnUid()) return {end->text};
+  if (Step end = LearnUid()) return {end->text, end->end};
   const InFlight::Turn turn = s_.in_flight_.Enter(ref_.uid, call_.deadline);
-  if (!turn) return {Pod() + " is being scheduled by another call"};
+  if (!turn) return {Pod() + " is being scheduled by another call", BindOutcome::kRetry};
   Outcome outcome = Bind();
   Finish(outcome);
-  return {std::move(outcome.text)};
+  return {std::move(outcome.text), outcome.end};
 }
 
 Outcome BindService::Attempt::Bind() {
@@ -125,9 +121,9 @@ Outcome BindService::Attempt::Bind() {
   if (Step end = ParseRequest()) return *end;
   if (!request_.empty()) {
     if (Step end = FindReservation()) return *end;
-    if (Step end = TakeLocks()) return *end;
+    if (Step end = s_.metrics_.Timed(Stage::kBindLock, [&] { return TakeLocks(); })) return *end;
   }
-  return SendBinding();
+  return s_.metrics_.Timed(Stage::kBindWrite, [&] { return SendBinding(); });
 }
 
 // kube-scheduler always says it; others may leave it out.
@@ -348,7 +344,8 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
 BindService::BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
                          const kube::Store<kube::Node>& nodes, const core::Registry& registry,
                          ledger::Ledger& ledger, NodeLocks& locks, InFlight& in_flight,
-                         const Options& options, const Clock& clock, RecordEvent record)
+                         const Options& options, const Clock& clock, RecordEvent record,
+                         Metrics& metrics)
     : api_(api),
       pods_(pods),
       nodes_(nodes),
@@ -358,7 +355,8 @@ BindService::BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
       in_flight_(in_flight),
       options_(options),
       clock_(clock),
-      record_(std::move(record)) {}
+      record_(std::move(record)),
+      metrics_(metrics) {}
 
 BindAnswer BindService::Bind(const BindRequest& request, const RequestContext& context) {
   return Attempt(*this, request, context).Run();

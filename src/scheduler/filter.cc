@@ -75,7 +75,7 @@ std::string UnknownPolicies(const core::SchedulePolicy& policy) {
 FilterService::FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods,
                              const SyncState& sync, const core::Registry& registry,
                              ledger::Ledger& ledger, InFlight& in_flight, const Options& options,
-                             const Clock& clock, RecordEvent record)
+                             const Clock& clock, RecordEvent record, Metrics& metrics)
     : api_(api),
       pods_(pods),
       sync_(sync),
@@ -84,7 +84,8 @@ FilterService::FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods,
       in_flight_(in_flight),
       options_(options),
       clock_(clock),
-      record_(std::move(record)) {}
+      record_(std::move(record)),
+      metrics_(metrics) {}
 
 // A request either asks no device (the nodes go back as they came), or is a
 // simulation (nothing is kept), or is placed.
@@ -94,6 +95,7 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
   const auto* pod = std::get_if<core::PodRequest>(&parsed);
   if (pod != nullptr && pod->empty()) {
     FilterAnswer answer;
+    answer.outcome = FilterOutcome::kPassed;
     if (request.simulation) {
       answer.nodes.emplace();
       for (size_t i = 0; i < request.nodes.size(); ++i) answer.nodes->push_back(i);
@@ -117,7 +119,8 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
   if (ref.uid.empty() && pod != nullptr)
     return ErrorAnswer("pod " + Display(ref) + " has no metadata.uid");
   const SteadyTime deadline = context.received + options_.filter_deadline;
-  const InFlight::Turn turn = in_flight_.Enter(ref.uid, deadline);
+  const InFlight::Turn turn =
+      metrics_.Timed(Stage::kFilterWait, [&] { return in_flight_.Enter(ref.uid, deadline); });
   if (!turn) return ErrorAnswer("pod " + Display(ref) + " is being scheduled by another call");
   if (pod != nullptr) return Place(request, *pod, context);
 
@@ -132,6 +135,7 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
 FilterAnswer FilterService::RefuseUnreadable(const FilterRequest& request,
                                              const std::string& reason) {
   FilterAnswer answer;
+  answer.outcome = FilterOutcome::kUnreadable;
   answer.texts.push_back(reason);
   for (const std::string_view name : NamesOf(request))
     answer.unresolvable.push_back({name, answer.texts.back()});
@@ -150,20 +154,24 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
   const Result<core::SchedulePolicy> policy =
       core::ResolvePolicy(request.pod.meta.annotations, options_.policy);
   if (!policy) {
+    answer.outcome = FilterOutcome::kUnreadable;
     ledger_.Forget(pod.pod.uid);
     answer.texts.push_back(policy.error().message);
     const std::string_view reason = answer.texts.back();
     for (const std::string_view name : names)
       answer.unresolvable.push_back(
-          {name, ledger_.Node(name) ? reason : std::string_view("node unregistered")});
+          {name, ledger_.Node(name) ? reason : core::kNodeUnregistered});
     RemoveAssignment(request, deadline);
     record_(pod.pod, true, kFailed, core::DescribeRefusal(names.size(), reason));
     return answer;
   }
 
-  ledger::Ledger::Outcome outcome = ledger_.Schedule(pod, names, *policy);
+  ledger::Ledger::Outcome outcome = metrics_.Timed(
+      Stage::kFilterDecide, [&] { return ledger_.Schedule(pod, names, *policy); });
   const core::Decision& decision = outcome.decision;
   if (!decision.fits()) {
+    answer.outcome = FilterOutcome::kRefused;
+    metrics_.Refused(decision);
     TellRefusals(decision, names, answer);
     RemoveAssignment(request, deadline);
     record_(pod.pod, true, kFailed,
@@ -178,7 +186,9 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
   if (options_.assignment_write == AssignmentWrite::kFilter) {
     const StringMap annotations =
         AssignmentAnnotations(request.pod, decision.allocation, node, clock_.Now(), registry_);
-    if (const Result<void> written = WriteAssignment(request, annotations, deadline); !written) {
+    const Result<void> written = metrics_.Timed(
+        Stage::kFilterWrite, [&] { return WriteAssignment(request, annotations, deadline); });
+    if (!written) {
       record_(pod.pod, true, kFailed, written.error().message);
       log::Warn("Could not write the assignment",
                 {{"pod", Display(pod.pod)}, {"node", node}, {"error", written.error().message}});
@@ -193,12 +203,14 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
                              {"candidates", names.size()},
                              {"fit", decision.feasible.size()},
                              {"elapsedMs", ElapsedMs(clock_, context)}});
+  answer.outcome = FilterOutcome::kAssigned;
   answer.node_names = {node};
   return answer;
 }
 
 FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::PodRequest& pod) {
   FilterAnswer answer;
+  answer.outcome = FilterOutcome::kSimulated;
   const std::vector<std::string_view> names = NamesOf(request);
   const Result<core::SchedulePolicy> policy =
       core::ResolvePolicy(request.pod.meta.annotations, options_.policy);
@@ -211,7 +223,7 @@ FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::P
       positions.push_back(i);
       continue;
     }
-    std::string reason = "node unregistered";
+    std::string reason(core::kNodeUnregistered);
     if (!reading.inventory.devices.empty())
       reason = policy.error().message;
     else if (!reading.problems.empty())

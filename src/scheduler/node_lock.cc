@@ -126,6 +126,10 @@ struct NodeLocks::Impl {
   Result<void> Release(const std::string& node, const ObjectRef& pod, SteadyTime deadline);
   void OnNode(const kube::Node& node);
   void OnPod(const kube::Pod& pod);
+  size_t waiting() const {
+    MutexLock lock(mutex_);
+    return waiting_;
+  }
   void Stop();
   Result<Attempted> Attempt(Waiter& self, const std::string& name, const kube::Pod& pod,
                             SteadyTime deadline, bool may_wait);
@@ -163,7 +167,7 @@ struct NodeLocks::Impl {
   const Clock& clock_;
   const std::function<void(bool)> on_waiting_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, Queue, std::less<>> queues_ GUARDED_BY(mutex_);
   std::map<std::string, Unreadable, std::less<>> unreadable_ GUARDED_BY(mutex_);  // by node
   // Of locks that name no owner: whose the ones are that we wrote. By node.
@@ -565,6 +569,8 @@ void NodeLocks::OnNode(const kube::Node& node) {
 }
 
 void NodeLocks::OnPod(const kube::Pod& pod) { shared_->OnPod(pod); }
+
+size_t NodeLocks::waiting() const { return shared_->waiting() + cambricon_->waiting(); }
 
 void NodeLocks::Stop() {
   shared_->Stop();

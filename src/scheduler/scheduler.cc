@@ -1,14 +1,56 @@
 #include "aliquot/scheduler/scheduler.h"
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "aliquot/base/log.h"
+#include "aliquot/codec/node_lock.h"
+#include "scheduler/hami_metrics.h"
+#include "scheduler/keys.h"
 
 namespace aliquot::scheduler {
 namespace {
 
 constexpr auto kBeat = std::chrono::seconds(1);
 constexpr auto kStuck = std::chrono::seconds(60);
+constexpr size_t kPodsAtOnce = 64;  // copied while the ledger is held
+constexpr size_t kAuditsPerBeat = 100;
+
+using Type = MetricsText::Type;
+
+// The same for the same bound pods, in any process; what a metric can tell exactly.
+uint32_t HashOf(std::span<const ledger::Ledger::Held> pods) {
+  uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
+  const auto add = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    hash *= 0x100000001b3U;  // the end of it
+  };
+  for (const ledger::Ledger::Held& pod : pods) {
+    if (!pod.bound) continue;
+    add(pod.pod.uid);
+    add(pod.node);
+    for (const core::VendorAllocation& of_vendor : pod.allocation)
+      for (size_t i = 0; i < of_vendor.containers.size(); ++i)
+        for (const core::Share& share : of_vendor.containers[i]) {
+          add(std::to_string(of_vendor.vendor) + "/" + std::to_string(i));
+          add(share.device_id);
+          add(std::to_string(share.memory) + "/" + std::to_string(share.cores));
+        }
+  }
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+std::vector<ledger::Ledger::Held> AllPods(const ledger::Ledger& ledger) {
+  std::vector<ledger::Ledger::Held> all;
+  for (;;) {
+    const std::string last = all.empty() ? "" : all.back().pod.uid;
+    std::vector<ledger::Ledger::Held> piece = ledger.PodsAfter(last, kPodsAtOnce);
+    const bool more = piece.size() == kPodsAtOnce;
+    std::move(piece.begin(), piece.end(), std::back_inserter(all));
+    if (!more) return all;
+  }
+}
 
 }  // namespace
 
@@ -17,11 +59,14 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
                      std::function<void(bool)> on_lock_waiting)
     : options_(std::move(options)),
       clock_(clock),
+      registry_(registry),
+      metrics_(clock),
       ledger_(registry, clock),
       locks_(api, pods_, nodes_, options_, clock, std::move(on_lock_waiting)),
       registrar_(api, registry, ledger_, options_, clock),
-      filter_(api, pods_, sync_, registry, ledger_, in_flight_, options_, clock, record),
-      bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record),
+      filter_(api, pods_, sync_, registry, ledger_, in_flight_, options_, clock, record, metrics_),
+      bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record,
+            metrics_),
       admission_(registry, ledger_, options_),
       pod_events_(registry, ledger_, filter_, locks_, sync_, record),
       node_events_(registrar_, locks_, sync_),
@@ -62,8 +107,85 @@ void Scheduler::DoWhatIsDue() {
        ledger_.ExpireReservations(options_.reservation_timeout)) {
     log::Warn("Dropped the reservation of a pod that was never bound",
               {{"pod", Display(expired.pod)}, {"node", expired.node}});
+    metrics_.expired_reservations.Add();
   }
+  AuditLedger();
   last_beat_ = clock_.Steady().time_since_epoch().count();
+}
+
+// A few nodes at a time, again and again: no decision waits for it.
+void Scheduler::AuditLedger() {
+  if (to_audit_.empty()) to_audit_ = ledger_.NodeNames();
+  for (size_t i = 0; i < kAuditsPerBeat && !to_audit_.empty(); ++i) {
+    const std::string node = std::move(to_audit_.back());
+    to_audit_.pop_back();
+    if (ledger_.Agrees(node)) continue;
+    metrics_.drifted_nodes.Add();
+    log::Error("What is kept of a node is not what its pods hold: a bug", {{"node", node}});
+  }
+}
+
+void Scheduler::WriteMetrics(MetricsText& text) const {
+  const std::vector<ledger::Ledger::Held> pods = AllPods(ledger_);
+  WriteHamiMetrics(ledger_, pods, pods_, registry_, options_.legacy_metrics, text);
+  metrics_.Write(text);
+  WriteLedger(pods, text);
+  WriteNodeLocks(text);
+}
+
+void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const {
+  constexpr std::pair<Duration, std::string_view> kAges[] = {
+      {std::chrono::minutes(1), "under_1m"}, {std::chrono::minutes(5), "1m_to_5m"},
+      {Duration::max(), "over_5m"}};
+  size_t bound = 0;
+  std::map<std::string_view, size_t> reservations;
+  for (const ledger::Ledger::Held& pod : pods) {
+    const Duration age = clock_.Steady() - pod.since;
+    if (pod.bound)
+      ++bound;
+    else
+      ++reservations[std::ranges::find_if(kAges, [&](const auto& a) { return age < a.first; })
+                         ->second];
+  }
+  text.Begin("aliquot_ledger_nodes", Type::kGauge, "Nodes with cards that we know.");
+  text.Sample({}, static_cast<double>(ledger_.Count().nodes));
+  text.Begin("aliquot_ledger_bound_pods", Type::kGauge, "Bound pods that hold devices.");
+  text.Sample({}, static_cast<double>(bound));
+  text.Begin("aliquot_ledger_hash", Type::kGauge,
+             "A number that replicas share which know of the same bound pods.");
+  text.Sample({}, HashOf(pods));
+  text.Begin("aliquot_ledger_reservations", Type::kGauge,
+             "Pods that were promised devices and are not bound yet, by how long ago.");
+  for (const auto& [limit, age] : kAges)
+    text.Sample({Label("age", age)}, static_cast<double>(reservations[age]));
+  text.Begin("aliquot_ledger_closed_nodes", Type::kGauge,
+             "Nodes that take no further pods of the vendor: a pod's allocation cannot be read.");
+  const std::vector<size_t> closed = ledger_.ClosedNodes();
+  for (const core::Vendor& vendor : registry_.vendors())
+    if (closed[vendor.id()] > 0)
+      text.Sample({Label("vendor", vendor.key())}, static_cast<double>(closed[vendor.id()]));
+}
+
+// As the caches show them; those of Cambricon's plugin name no time that we set.
+void Scheduler::WriteNodeLocks(MetricsText& text) const {
+  using Age = std::chrono::duration<double>;  // anybody may have written the time
+  size_t held = 0;
+  Age oldest{0};
+  for (const std::shared_ptr<const kube::Node>& node : nodes_.List()) {
+    const std::string* lock = Find(node->meta.annotations, kNodeLockKey);
+    if (lock == nullptr) continue;
+    ++held;
+    if (const Result<codec::NodeLock> read = codec::ParseNodeLock(*lock))
+      oldest = std::max(oldest, Age(clock_.Now().time_since_epoch()) -
+                                    Age(read->time.time_since_epoch()));
+  }
+  text.Begin("aliquot_node_locks", Type::kGauge, "Nodes whose lock is held.");
+  text.Sample({}, static_cast<double>(held));
+  text.Begin("aliquot_node_lock_oldest_age_seconds", Type::kGauge,
+             "How long the oldest of these locks has been held.");
+  text.Sample({}, oldest.count());
+  text.Begin("aliquot_waiting_binds", Type::kGauge, "Binds that wait for a node lock.");
+  text.Sample({}, static_cast<double>(locks_.waiting()));
 }
 
 std::optional<std::string> Scheduler::Live() const {

@@ -41,6 +41,24 @@ bool Lists(std::string_view list, std::string_view word) {
   return false;
 }
 
+// An Accept-Encoding allows gzip: it is named, or everything is, and not with q=0.
+bool AllowsGzip(std::string_view list) {
+  std::optional<bool> any;
+  for (const std::string_view item : Split(list, ',')) {
+    const std::vector<std::string_view> parts = Split(item, ';');
+    bool wanted = true;
+    for (const std::string_view part : parts) {
+      const std::string_view parameter = Trim(part);
+      if (parameter.size() < 3 || !EqualsIgnoreCase(parameter.substr(0, 2), "q=")) continue;
+      wanted = parameter.find_first_not_of("0.", 2) != std::string_view::npos;
+    }
+    const std::string_view coding = Trim(parts.front());
+    if (EqualsIgnoreCase(coding, "gzip")) return wanted;
+    if (coding == "*") any = wanted;
+  }
+  return any.value_or(false);
+}
+
 std::optional<Rejection> ParseRequestLine(std::string_view line, Head& head) {
   const std::vector<std::string_view> words = Split(line, ' ');
   if (words.size() != 3 || !IsToken(words[0])) {
@@ -108,6 +126,8 @@ std::optional<Rejection> ParseHead(std::string_view text, Head& head) {
       if (!http11 && Lists(value, "keep-alive")) head.keep_alive = true;
     } else if (EqualsIgnoreCase(name, "Content-Type")) {
       head.content_type = value;
+    } else if (EqualsIgnoreCase(name, "Accept-Encoding")) {
+      head.accepts_gzip = AllowsGzip(value);
     } else if (EqualsIgnoreCase(name, "Host")) {
       ++hosts;
     }

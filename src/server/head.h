@@ -25,6 +25,7 @@ struct Head {
   size_t content_length = 0;
   bool keep_alive = true;
   bool expects_continue = false;
+  bool accepts_gzip = false;  // of the answer
 };
 
 // `text`: lines which end with CRLF, up to and including the empty one. Fills `head`; of a

@@ -87,7 +87,7 @@ class Responder final : public httplib::Server {
     if (!match.route) return AnswerWithoutRoute(match, response);
     try {
       Call call{http, std::move(request_->body), request_->received, std::move(*caller_gone_),
-                request_->head.content_type};
+                request_->head.content_type, request_->head.accepts_gzip};
       match.route->handler(call, response);
     } catch (const std::exception& failure) {
       log::Error("Handler threw", {{"path", http.path}, {"error", failure.what()}});

@@ -21,6 +21,7 @@ struct Call {
   SteadyTime received;                // when its last byte was here
   std::function<bool()> caller_gone;  // only while the handler runs
   std::string_view content_type;      // as it was sent; empty: not given
+  bool accepts_gzip = false;          // of the answer
 };
 
 // What is answered instead of a rejection. `beginning`: what is here of the body.

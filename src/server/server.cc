@@ -186,6 +186,28 @@ Result<void> Server::Start() {
 int Server::port() const { return impl_->port; }
 int Server::webhook_port() const { return impl_->webhook_port; }
 
+void Server::WriteMetrics(MetricsText& text) const {
+  using Type = MetricsText::Type;
+  const std::pair<std::string_view, const WorkerPool*> pools[] = {
+      {"filter", &impl_->filters},
+      {"bind", &impl_->binds},
+      {"webhook", &impl_->webhooks},
+      {"probe", &impl_->probes},
+  };
+  text.Begin("aliquot_queued_requests", Type::kGauge, "Requests that wait for a thread.");
+  for (const auto& [name, pool] : pools)
+    text.Sample({Label("pool", name)}, static_cast<double>(pool->queued()));
+  text.Begin("aliquot_worker_threads", Type::kGauge, "Threads that answer requests.");
+  for (const auto& [name, pool] : pools)
+    text.Sample({Label("pool", name)}, static_cast<double>(pool->threads()));
+  text.Begin("aliquot_certificate_expiry_timestamp_seconds", Type::kGauge,
+             "When the certificate in use ends.");
+  if (impl_->certificate) {
+    const WallTime expiry = ExpiryOf(*impl_->certificate->context());
+    text.Sample({}, std::chrono::duration<double>(expiry.time_since_epoch()).count());
+  }
+}
+
 bool Server::Stop(Duration grace) {
   const bool finished = impl_->gatekeeper.Stop(grace);
   if (!finished) log::Warn("Stopped before all requests were answered");

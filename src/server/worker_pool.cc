@@ -34,6 +34,11 @@ bool WorkerPool::Crowded() const {
   return jobs_.size() > idle_;
 }
 
+size_t WorkerPool::queued() const {
+  MutexLock lock(mutex_);
+  return jobs_.size();
+}
+
 size_t WorkerPool::threads() const {
   MutexLock lock(mutex_);
   return threads_.size();

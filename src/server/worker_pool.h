@@ -37,6 +37,9 @@ class WorkerPool {
   // Drops the jobs that wait, and waits for those that run.
   void Stop();
 
+  // Jobs that wait for a thread.
+  size_t queued() const;
+
   size_t threads() const;
 
  private:

@@ -1,4 +1,5 @@
-// The conformance cases (README.md) in-process, one test per case.
+// The conformance cases (README.md) and those of the metrics (metrics/README.md)
+// in-process, one test per case.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -30,14 +31,23 @@ TEST_P(ConformanceTest, Case) {
   EXPECT_EQ(problems, "") << name << ": " << test.value("about", "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Groups, ConformanceTest, ::testing::ValuesIn(CaseNames()),
-                         [](const auto& param_info) {
-                           std::string name = param_info.param;
-                           for (char& c : name) {
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           }
-                           return name;
-                         });
+std::string TestName(const ::testing::TestParamInfo<std::string>& param_info) {
+  std::string name = param_info.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, ConformanceTest, ::testing::ValuesIn(CaseNames()), TestName);
+
+class MetricsTest : public ConformanceTest {};
+
+TEST_P(MetricsTest, Case) {
+  const nlohmann::json test = ReadMetricsCase(GetParam());
+  EXPECT_EQ(Play(test), "") << GetParam() << ": " << test.value("about", "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scrapes, MetricsTest, ::testing::ValuesIn(MetricsCaseNames()), TestName);
 
 }  // namespace
 }  // namespace aliquot::conformance

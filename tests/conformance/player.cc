@@ -370,6 +370,11 @@ class Daemon {
   Json Review(const Json& body) {
     return Json::parse(server::AnswerReview(daemon_->scheduler(), "application/json", body.dump()));
   }
+  std::string Scrape() {
+    MetricsText text;
+    daemon_->WriteMetrics(text);
+    return text.Take();
+  }
 
  private:
   static scheduler::RequestContext Context() {
@@ -417,6 +422,12 @@ class Walk {
       return text;
     });
     return WithoutTimes(seen, clock_.Now());
+  }
+
+  // Of the metrics, once the caches have seen everything.
+  std::string Scrape() {
+    Settle();
+    return daemon_->Scrape();
   }
 
   Json Want(const Json& step) const {
@@ -684,6 +695,47 @@ class Walk {
   std::unique_ptr<Daemon> daemon_;
 };
 
+// ------------------------------------------------------------------- scrapes
+
+// Series, and `# TYPE` lines, with their value; a series that is there twice is marked.
+using Series = std::map<std::string, std::string>;
+
+// Without help, names of our own and what differs from build to build.
+Series SeriesOf(const std::string& scrape) {
+  static const std::regex kLabelValue("=\"[^\"]*\"");
+  Series series;
+  std::istringstream lines(scrape);
+  for (std::string line; std::getline(lines, line);) {
+    const bool type = line.starts_with("# TYPE ");
+    if (line.empty() || line.starts_with("# HELP ") ||
+        std::string_view(line).substr(type ? 7 : 0).starts_with("aliquot_"))
+      continue;
+    if (line.starts_with("hami_build_info{"))
+      line = std::regex_replace(line, kLabelValue, "=\"<any>\"");
+    const size_t end = type ? line.size() : line.rfind(' ');
+    const std::string name = line.substr(0, end);
+    if (!series.emplace(name, type ? "" : line.substr(end + 1)).second)
+      series.emplace("twice: " + name, "");
+  }
+  return series;
+}
+
+// Readable lines: - only wanted, + only got, ~ another value. Values are compared as
+// texts: they are written in one way.
+std::string Difference(const Series& want, const Series& got) {
+  std::string lines;
+  for (const auto& [name, value] : want) {
+    const auto at = got.find(name);
+    if (at == got.end())
+      lines += "\n- " + name + " " + value;
+    else if (at->second != value)
+      lines += "\n~ " + name + " want " + value + ", got " + at->second;
+  }
+  for (const auto& [name, value] : got)
+    if (!want.contains(name)) lines += "\n+ " + name + " " + value;
+  return lines;
+}
+
 }  // namespace
 
 std::vector<std::string> CaseNames() {
@@ -712,6 +764,18 @@ Json ReadCase(const std::string& name) {
   return Json::parse(ReadFile(kHome / "cases" / (name + ".json")));
 }
 
+std::vector<std::string> MetricsCaseNames() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kHome / "metrics"))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Json ReadMetricsCase(const std::string& name) {
+  return Json::parse(ReadFile(kHome / "metrics" / (name + ".json")));
+}
+
 std::string Play(const Json& test, const ChangeVendors& change) {
   std::string lines;
   try {
@@ -724,6 +788,9 @@ std::string Play(const Json& test, const ChangeVendors& change) {
       ++number;
       if (!differences.empty()) lines += "\nstep " + std::to_string(number) + ":" + differences;
     }
+    if (test.contains("metrics"))
+      lines += Difference(SeriesOf(ReadFile(kHome / "metrics" / test["metrics"])),
+                          SeriesOf(walk.Scrape()));
   } catch (const Broken& problem) {
     lines += std::string("\nbroken: ") + problem.what();
   } catch (const Json::exception& problem) {

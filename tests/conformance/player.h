@@ -19,10 +19,15 @@ std::vector<std::string> CaseNames();
 bool IsPending(const std::string& name);
 nlohmann::json ReadCase(const std::string& name);
 
+// Those of the folder metrics, sorted.
+std::vector<std::string> MetricsCaseNames();
+nlohmann::json ReadMetricsCase(const std::string& name);
+
 // The daemon's vendors instead of those that its configuration gives.
 using ChangeVendors = std::function<core::Registry(const core::Registry&)>;
 
-// What is wrong with how the case went; empty if nothing is.
+// What is wrong with how the case went, and with the scrape at its end if it has one;
+// empty if nothing is.
 std::string Play(const nlohmann::json& test, const ChangeVendors& change = nullptr);
 
 // All vendors of the default device configuration.

@@ -8,6 +8,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CASES = ROOT / "tests/conformance/cases"
+METRICS = ROOT / "tests/conformance/metrics"
 PAGE = (ROOT / "docs/differences.md").read_text()
 
 
@@ -20,13 +21,14 @@ def differing_cases():
 
 @functools.cache
 def tests_there_are():
-    """Names of all tests as the page writes them: `folder/case`, `Suite.Test`, `e2e:scenario`."""
+    """Names of all tests as the page writes them: `folder/case`, `metrics/case`, `Suite.Test`, `e2e:scenario`."""
     cases = {path.relative_to(CASES).with_suffix("").as_posix() for path in CASES.rglob("*.json")}
+    scrapes = {f"metrics/{path.stem}" for path in METRICS.glob("*.json")}
     unit = {".".join(names) for path in (ROOT / "tests/unit").rglob("*.cc")
             for names in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
     scenarios = re.search(r"^SCENARIOS = .*?\bin \((.*?)\)}", (ROOT / "tests/e2e/run").read_text(),
                           re.MULTILINE | re.DOTALL)
-    return cases | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
+    return cases | scrapes | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
 
 
 def problems(page):

@@ -197,6 +197,15 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
+// What the device plugin made of a promised instance.
+struct InstanceIdentity {
+  std::string uuid;  // "MIG-..."
+  int64_t gpu_instance = 0;
+  int64_t compute_instance = 0;
+
+  bool operator==(const InstanceIdentity&) const = default;
+};
+
 // An instance of a card that a pod was promised.
 struct Instance {
   size_t container = 0;
@@ -204,6 +213,7 @@ struct Instance {
   std::string device_id;
   std::string profile;
   Slices place;
+  std::optional<InstanceIdentity> identity = {};  // once the instance is there
 
   bool operator==(const Instance&) const = default;
 };

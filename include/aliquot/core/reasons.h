@@ -38,6 +38,9 @@ enum class Reason : uint8_t {
   kCount,
 };
 
+// The refusal of a node without any card that is known.
+inline constexpr std::string_view kNodeUnregistered = "node unregistered";
+
 // As it stands in answers and events, e.g. "CardInsufficientMemory".
 std::string_view Word(Reason reason);
 

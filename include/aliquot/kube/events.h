@@ -40,6 +40,7 @@ class EventRecorder {
     uint64_t sent = 0;
     uint64_t dropped = 0;  // the queue was full
     uint64_t failed = 0;   // the API server did not take it
+    size_t queued = 0;     // now
   };
   Counts counts() const;
 

@@ -60,7 +60,8 @@ class Reflector {
     // The last time the API server gave us something: a list, an event, an
     // orderly end of a watch. Zero before the first.
     SteadyTime last_progress{};
-    std::string failure;  // of the latest attempt; empty while it goes well
+    std::string failure;    // of the latest attempt; empty while it goes well
+    uint64_t failures = 0;  // lists and watches, since the start
   };
   Health health() const;
 

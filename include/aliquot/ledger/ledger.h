@@ -87,6 +87,9 @@ class Ledger {
   // A copy, or no value for a node that is not registered.
   std::optional<core::NodeUsage> Node(std::string_view node) const;
 
+  // Of the registered nodes, ascending.
+  std::vector<std::string> NodeNames() const;
+
   // ---- pods
 
   // A bound pod as the API server shows it. Ends a reservation of this UID. Of
@@ -113,10 +116,16 @@ class Ledger {
     ObjectRef pod;
     std::string node;
     core::Allocation allocation;
+    std::vector<core::ContainerKind> kinds;  // Holding::kinds
+    bool init_done = false;
     bool bound = false;
     SteadyTime since;  // of the reservation or of the first sight as bound
   };
   std::optional<Held> Find(std::string_view uid) const;
+
+  // The first `limit` pods after `uid`, ascending by UID. Who wants them all asks for
+  // one piece after the other, so that no decision waits for a copy of everything.
+  std::vector<Held> PodsAfter(std::string_view uid, size_t limit) const;
 
   // Drops reservations of unbound pods that are older than `age`.
   std::vector<Held> ExpireReservations(Duration age);
@@ -136,6 +145,9 @@ class Ledger {
 
   // By VendorId: what the namespace may still take. Empty: it has no limits.
   std::vector<core::QuotaRoom> QuotaRoom(std::string_view ns) const;
+
+  // Every limit and every use of a resource that can be limited.
+  std::vector<QuotaRow> Quotas() const;
 
   // ---- decisions
 
@@ -177,6 +189,13 @@ class Ledger {
     size_t reservations = 0;
   };
   Counts Count() const;
+
+  // What is kept of the node's cards is what its pods hold, computed afresh. One node
+  // at a time, for a running process.
+  bool Agrees(std::string_view node) const;
+
+  // By VendorId: registered nodes that take no further pods of it.
+  std::vector<size_t> ClosedNodes() const;
 
  private:
   friend class Reservation;

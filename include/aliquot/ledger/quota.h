@@ -22,6 +22,16 @@
 
 namespace aliquot::ledger {
 
+// What a namespace uses of one resource, and how much it may.
+struct QuotaRow {
+  std::string ns;
+  std::string resource;          // "nvidia.com/gpumem"
+  int64_t used = 0;              // memory in accounting units
+  std::optional<int64_t> limit;  // in the unit of the resource; the smallest of all objects
+
+  bool operator==(const QuotaRow&) const = default;
+};
+
 class QuotaTable {
  public:
   // The registry outlives the table.
@@ -36,6 +46,10 @@ class QuotaTable {
   // By VendorId: the smallest limit of all objects minus what is used, which is
   // negative after a limit was lowered. Empty: the namespace has no limits.
   std::vector<core::QuotaRoom> Room(std::string_view ns) const;
+
+  // Ascending by namespace and resource: the resources with a limit, and both of every
+  // vendor of which the namespace uses something.
+  std::vector<QuotaRow> Rows() const;
 
   // namespace -> by VendorId; namespaces that use memory or cores.
   std::map<std::string, std::vector<core::DeviceUse>> Use() const;

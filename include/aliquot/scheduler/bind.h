@@ -16,6 +16,7 @@
 #include "aliquot/ledger/ledger.h"
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/node_lock.h"
 #include "aliquot/scheduler/options.h"
 
@@ -27,7 +28,7 @@ class BindService {
   BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
               const kube::Store<kube::Node>& nodes, const core::Registry& registry,
               ledger::Ledger& ledger, NodeLocks& locks, InFlight& in_flight, const Options& options,
-              const Clock& clock, RecordEvent record);
+              const Clock& clock, RecordEvent record, Metrics& metrics);
 
   BindAnswer Bind(const BindRequest& request, const RequestContext& context);
 
@@ -44,6 +45,7 @@ class BindService {
   const Options& options_;
   const Clock& clock_;
   RecordEvent record_;
+  Metrics& metrics_;
 };
 
 }  // namespace aliquot::scheduler

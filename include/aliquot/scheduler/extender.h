@@ -44,6 +44,17 @@ struct FailedNode {
   std::string_view reason;  // points into FilterAnswer::texts
 };
 
+// How a filter request ended.
+enum class FilterOutcome {
+  kAssigned,    // a node was found, and the pod has its devices
+  kRefused,     // no node fits
+  kUnreadable,  // the pod's request cannot be read
+  kPassed,      // it asks for no device
+  kSimulated,   // answered, and nothing was kept
+  kError,       // see FilterAnswer::error
+  kCount,
+};
+
 // Movable, not copyable: views point into `texts`. The request outlives it.
 struct FilterAnswer {
   FilterAnswer() = default;
@@ -59,6 +70,7 @@ struct FilterAnswer {
   std::vector<FailedNode> unresolvable;  // in the order asked; empty is null
   std::string error;
 
+  FilterOutcome outcome = FilterOutcome::kError;  // not on the wire
   std::deque<std::string> texts;
 };
 
@@ -69,8 +81,18 @@ struct BindRequest {
   std::string node;
 };
 
+// How a bind request ended.
+enum class BindOutcome {
+  kBound,         // by this request
+  kAlreadyBound,  // to the named node, before it
+  kRetry,         // failed, and will be tried again: the reservation is kept
+  kFinal,         // failed for good: the reservation is given back
+  kCount,
+};
+
 struct BindAnswer {
   std::string error;
+  BindOutcome outcome = BindOutcome::kRetry;  // not on the wire
 };
 
 // How long an answer may take, and whether anybody still waits for it.

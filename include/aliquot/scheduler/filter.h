@@ -15,6 +15,7 @@
 #include "aliquot/ledger/ledger.h"
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/options.h"
 #include "aliquot/scheduler/sync.h"
 
@@ -25,7 +26,7 @@ class FilterService {
   // Everything given outlives it.
   FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods, const SyncState& sync,
                 const core::Registry& registry, ledger::Ledger& ledger, InFlight& in_flight,
-                const Options& options, const Clock& clock, RecordEvent record);
+                const Options& options, const Clock& clock, RecordEvent record, Metrics& metrics);
 
   FilterAnswer Filter(const FilterRequest& request, const RequestContext& context);
 
@@ -51,6 +52,7 @@ class FilterService {
   const Options& options_;
   const Clock& clock_;
   RecordEvent record_;
+  Metrics& metrics_;
 
   // By UID: the annotations that the latest filter of an unbound pod wrote. Ahead
   // of the caches, which lag behind our own writes.

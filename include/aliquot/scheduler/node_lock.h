@@ -56,6 +56,9 @@ class NodeLocks {
   void OnNode(const kube::Node& node);
   void OnPod(const kube::Pod& pod);
 
+  // Binds that wait now.
+  size_t waiting() const;
+
   // Ends all waiting, now and later, with the shutdown error.
   void Stop();
 

@@ -32,6 +32,7 @@ struct Options {
   Duration reservation_timeout = std::chrono::minutes(15);
   Duration sync_wait = std::chrono::seconds(5);
   Duration filter_deadline = std::chrono::seconds(20);
+  bool legacy_metrics = false;  // HAMi's old names as well
   Duration bind_deadline = std::chrono::seconds(29);  // below the extender's httpTimeout of 30 s
 };
 

@@ -1,15 +1,18 @@
 // Scheduler: the services and their shared state, put together. What is left to
 // the caller: a client, reflectors that feed the stores, and listeners.
 //
-// Thread safety: Filter, Bind, Admit and Live from any thread; the rest by the owner.
+// Thread safety: Filter, Bind, Admit, Live and WriteMetrics from any thread; the rest
+// by the owner.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
+#include "aliquot/base/metrics_text.h"
 #include "aliquot/core/vendor.h"
 #include "aliquot/kube/api.h"
 #include "aliquot/kube/store.h"
@@ -20,6 +23,7 @@
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/filter.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/node_lock.h"
 #include "aliquot/scheduler/options.h"
 #include "aliquot/scheduler/registrar.h"
@@ -35,19 +39,29 @@ class Scheduler : public Extender {
   ~Scheduler() override { Stop(); }
 
   FilterAnswer Filter(const FilterRequest& request, const RequestContext& context) override {
-    return filter_.Filter(request, context);
+    FilterAnswer answer = filter_.Filter(request, context);
+    metrics_.Observe(answer.outcome, clock_.Steady() - context.received);
+    return answer;
   }
   BindAnswer Bind(const BindRequest& request, const RequestContext& context) override {
-    return bind_.Bind(request, context);
+    BindAnswer answer = bind_.Bind(request, context);
+    metrics_.Observe(answer.outcome, clock_.Steady() - context.received);
+    return answer;
   }
   AdmissionAnswer Admit(const AdmissionRequest& request) override {
-    return admission_.Admit(request);
+    const SteadyTime began = clock_.Steady();
+    AdmissionAnswer answer = admission_.Admit(request);
+    metrics_.Observe(answer.outcome(), clock_.Steady() - began);
+    return answer;
   }
 
   // Fed by the reflectors, whose observers the events are.
   kube::Store<kube::Pod>& pods() { return pods_; }
   kube::Store<kube::Node>& nodes() { return nodes_; }
   kube::Store<kube::ResourceQuota>& quotas() { return quotas_; }
+  const kube::Store<kube::Pod>& pods() const { return pods_; }
+  const kube::Store<kube::Node>& nodes() const { return nodes_; }
+  const kube::Store<kube::ResourceQuota>& quotas() const { return quotas_; }
   PodEvents& pod_events() { return pod_events_; }
   NodeEvents& node_events() { return node_events_; }
   QuotaEvents& quota_events() { return quota_events_; }
@@ -68,11 +82,20 @@ class Scheduler : public Extender {
   // Why the process cannot go on by itself: only a deadlock of our own counts.
   std::optional<std::string> Live() const;
 
+  // HAMi's metrics, and those of our requests, reservations and node locks. Nobody
+  // waits for it for longer than a piece of the ledger takes to copy.
+  void WriteMetrics(MetricsText& text) const;
+
  private:
   void DoWhatIsDue();
+  void AuditLedger();
+  void WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const;
+  void WriteNodeLocks(MetricsText& text) const;
 
   const Options options_;
   const Clock& clock_;
+  const core::Registry& registry_;
+  Metrics metrics_;
   SyncState sync_;
   InFlight in_flight_;
   kube::Store<kube::Pod> pods_;
@@ -92,6 +115,7 @@ class Scheduler : public Extender {
   CondVar stop_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<SteadyTime::rep> last_beat_;
+  std::vector<std::string> to_audit_;  // nodes; the housekeeping's own
   std::thread housekeeping_;
 };
 

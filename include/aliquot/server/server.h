@@ -19,6 +19,7 @@
 #include <string>
 
 #include "aliquot/base/clock.h"
+#include "aliquot/base/metrics_text.h"
 #include "aliquot/base/result.h"
 #include "aliquot/scheduler/extender.h"
 
@@ -83,6 +84,10 @@ class Server {
   // As bound. REQUIRES: Start succeeded.
   int port() const;
   int webhook_port() const;  // the same if there is one listener
+
+  // Its own: queues and threads of the routes, and when the certificate ends. From any
+  // thread while the server runs.
+  void WriteMetrics(MetricsText& text) const;
 
   // Accepts no more connections, closes the idle ones and lets the requests that
   // have begun finish, for up to `grace`; then cuts off the others, whose

@@ -25,9 +25,11 @@ TEST(MigReservationsTest, ReadsWhatItWrites) {
 
 TEST(MigReservationsTest, TakesTheRuntimeFieldsTogetherOrNotAtAll) {
   const std::string one(kOne);
-  EXPECT_EQ(
-      ReservationProblem("[" + one + R"(,"migUUID":"M","gpuInstanceID":4,"computeInstanceID":0}])"),
-      "");
+  const auto made = ParseMigReservations(
+      "[" + one + R"(,"migUUID":"M","gpuInstanceID":4,"computeInstanceID":0}])");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->at(0).identity, (core::InstanceIdentity{"M", 4, 0}));
+  EXPECT_EQ(ParseMigReservations("[" + one + "}]")->at(0).identity, std::nullopt);
   EXPECT_EQ(ReservationProblem("[" + one + R"(,"migUUID":"","gpuInstanceID":null}])"), "");
   EXPECT_EQ(ReservationProblem("[" + one + R"(,"migUUID":"M"}])"),
             "MIG allocations: MIG allocation 0 has partial runtime identity");

@@ -130,6 +130,7 @@ TEST(EventRecorderQueueTest, NeverBlocksAndDropsWhatDoesNotFit) {
   first.get_future().wait();  // one is being sent, the queue is empty
   for (int i = 1; i <= 1005; ++i) record(i);
   EXPECT_EQ(recorder.counts().dropped, 5U);
+  EXPECT_EQ(recorder.counts().queued, 1000U);
   EXPECT_FALSE(recorder.Flush(std::chrono::steady_clock::now()));
   go_on.set_value();
   EXPECT_TRUE(recorder.Flush(std::chrono::steady_clock::now() + seconds(60)));

@@ -322,6 +322,7 @@ TEST_F(ReflectorTest, PausesDoubleUpToACapWithJitter) {
   EXPECT_FALSE(synced_);
   EXPECT_NE(health_.failure.find("connection refused"), std::string::npos) << health_.failure;
   EXPECT_EQ(health_.last_progress, SteadyTime{});
+  EXPECT_GT(health_.failures, 0U);
 }
 
 TEST_F(ReflectorTest, FailuresAreForgottenAfterTwoMinutes) {

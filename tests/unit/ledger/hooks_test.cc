@@ -56,6 +56,23 @@ class LedgerHooksTest : public ::testing::Test {
   Ledger ledger_{registry_, clock_};
 };
 
+TEST(LedgerAuditTest, FindsANodeWhoseUsageIsNotWhatItsPodsHold) {
+  static int64_t slots = 1;  // a hook that changes its mind is the one way to get there
+  core::VendorSpec fickle = MakeSpec("Fickle", kGates);
+  fickle.slots_of = [](const core::Device&, const core::Share&) { return slots; };
+  const core::Registry registry{{core::Vendor(fickle, {})}};
+  FakeClock clock;
+  Ledger ledger(registry, clock);
+  ledger.SetNode({"n1", {Card(0, "a")}});
+  ledger.SetNode({"n2", {Card(0, "a")}});
+  ledger.Observe(Hold("p", "n1", {{ShareOf("a", 1)}}, 0));
+  EXPECT_TRUE(ledger.Agrees("n1"));
+  slots = 2;
+  EXPECT_FALSE(ledger.Agrees("n1"));
+  EXPECT_TRUE(ledger.Agrees("n2"));
+  EXPECT_TRUE(ledger.Agrees("no such node"));
+}
+
 using Uids = std::vector<std::string>;
 
 TEST_F(LedgerHooksTest, AShareTakesTheSlotsThatItsCardSays) {

@@ -28,6 +28,32 @@ TEST_F(LedgerTest, KnowsANodeFromItsRegistrationToItsRemoval) {
   EXPECT_EQ(Place(Request("p", {{}}), {"n1"}), "node unregistered");
 }
 
+TEST_F(LedgerTest, NamesRegisteredNodesInOrder) {
+  for (const char* name : {"n2", "n10", "n1"}) SetNode(name, {Card(kA, "0")});
+  ledger_.Observe(Hold("p", "unknown", {{ShareOf("0", 100)}}));
+  EXPECT_EQ(ledger_.NodeNames(), (std::vector<std::string>{"n1", "n10", "n2"}));
+}
+
+TEST_F(LedgerTest, GivesPodsOutInPieces) {
+  for (const char* uid : {"c", "a", "d", "b"})
+    ledger_.Observe(Hold(uid, "n1", {{ShareOf("0", 100)}}));
+  std::vector<std::vector<std::string>> pieces;
+  for (std::string last;;) {
+    std::vector<std::string>& piece = pieces.emplace_back();
+    for (const Ledger::Held& held : ledger_.PodsAfter(last, 3)) piece.push_back(held.pod.uid);
+    if (piece.empty()) break;
+    last = piece.back();
+  }
+  EXPECT_EQ(pieces, (std::vector<std::vector<std::string>>{{"a", "b", "c"}, {"d"}, {}}));
+}
+
+TEST_F(LedgerTest, CountsNodesThatAreClosedToAVendor) {
+  for (const char* name : {"n1", "n2"}) SetNode(name, {Card(kA, "0")});
+  for (const char* uid : {"p1", "p2"}) ledger_.Observe(Unreadable(uid, "n1", kB));
+  ledger_.Observe(Unreadable("p3", "unknown", kB));
+  EXPECT_EQ(ledger_.ClosedNodes(), (std::vector<size_t>{0, 1, 0}));
+}
+
 TEST_F(LedgerTest, AnInventoryWithoutCardsUnregistersTheNode) {
   SetNode("n1", {Card(kA, "0")});
   SetNode("n1", {});

@@ -43,6 +43,21 @@ TEST_F(QuotaTest, CountsReservationsAndBoundPodsWhereverTheyAre) {
   EXPECT_EQ(MemoryRoom(), 500);
 }
 
+TEST_F(QuotaTest, RowsTellEveryLimitAndEveryUse) {
+  ledger_.SetQuota("team", "q", {{"limits.alpha/mem", "500"}, {"limits.beta/mem", "3"}});
+  ledger_.SetQuota("team", "smaller", {{"limits.alpha/mem", "400"}});
+  ledger_.SetQuota("idle", "q", {{"limits.alpha/cores", "0"}});
+  EXPECT_EQ(Place(Request("p", {{.memory = 200}}), {"n1"}), "n1");
+  EXPECT_EQ(Place(Request("q", {{.memory = 100, .cores = 7}}, "unlimited"), {"n1"}), "n1");
+  EXPECT_EQ(ledger_.Quotas(),
+            (std::vector<QuotaRow>{{"idle", "alpha/cores", 0, 0},
+                                   {"team", "alpha/cores", 0, std::nullopt},
+                                   {"team", "alpha/mem", 200, 400},
+                                   {"team", "beta/mem", 0, 3},  // not in accounting units
+                                   {"unlimited", "alpha/cores", 7, std::nullopt},
+                                   {"unlimited", "alpha/mem", 100, std::nullopt}}));
+}
+
 TEST_F(QuotaTest, APodsOwnReservationIsNotCountedAgainstIt) {
   ledger_.SetQuota("team", "q", {{"limits.alpha/mem", "500"}});
   EXPECT_EQ(Place(Request("p", {{.memory = 500}}), {"n1"}), "n1");

@@ -53,6 +53,7 @@ class Walk {
   void Check() {
     const UsageTable kept = ledger_.Usage();
     ASSERT_EQ(kept, ledger_.RebuildUsage());
+    for (const std::string& name : ledger_.NodeNames()) ASSERT_TRUE(ledger_.Agrees(name)) << name;
     if (trouble_) return;
     for (const std::string& name : nodes_) {
       const auto node = ledger_.Node(name);

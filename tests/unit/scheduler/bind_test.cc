@@ -167,6 +167,7 @@ class BindTest : public ::testing::Test {
   NodeLocks locks_{api_, pods_, nodes_, options_, clock_, nullptr};
   InFlight in_flight_;
   std::vector<Event> events_;
+  Metrics metrics_{clock_};
   BindService service_{
       api_,
       pods_,
@@ -179,7 +180,8 @@ class BindTest : public ::testing::Test {
       clock_,
       [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
         events_.push_back({Display(pod), warning, std::string(reason), std::move(message)});
-      }};
+      },
+      metrics_};
   std::atomic<bool> feed_{true};  // the caches follow the API server
 };
 

@@ -166,6 +166,7 @@ class FilterTest : public ::testing::Test {
   InFlight in_flight_;
   Options options_;
   std::vector<Event> events_;
+  Metrics metrics_{clock_};
   FilterService filter_{
       api_,
       pods_,
@@ -177,7 +178,8 @@ class FilterTest : public ::testing::Test {
       clock_,
       [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
         events_.push_back({Display(pod), warning, std::string(reason), std::move(message)});
-      }};
+      },
+      metrics_};
 };
 
 // ---- a pod that fits
@@ -283,7 +285,7 @@ TEST_F(FilterTest, InBindModeNothingIsWrittenYet) {
 TEST_F(FilterTest, APodWithoutDeviceRequestsKeepsItsNodes) {
   SyncState never;
   FilterService unsynced(api_, pods_, never, ChartRegistry(), ledger_, in_flight_, options_, clock_,
-                         nullptr);
+                         nullptr, metrics_);
   FilterRequest request;
   request.pod = KubePod("p").App();
   request.node_names = {"n9", "n1"};
@@ -598,7 +600,8 @@ class UnsyncedFilterTest : public FilterTest {
                           in_flight_,
                           options_,
                           clock_,
-                          [](const ObjectRef&, bool, std::string_view, const std::string&) {}};
+                          [](const ObjectRef&, bool, std::string_view, const std::string&) {},
+                          metrics_};
 };
 
 TEST_F(UnsyncedFilterTest, AreWaitedForAMoment) {

@@ -49,6 +49,18 @@ TEST(ParseHead, KeepsTheConnectionAsTheVersionSays) {
   EXPECT_TRUE(Good("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").keep_alive);
 }
 
+TEST(ParseHead, KnowsWhetherTheAnswerMayBeCompressed) {
+  const auto accepts = [](const std::string& list) {
+    return Good("GET / HTTP/1.1\r\nHost: x\r\nAccept-Encoding: " + list + "\r\n\r\n").accepts_gzip;
+  };
+  for (const char* list : {"gzip", "GZIP", "deflate, gzip;q=0.5", "*", "br;q=1.0, * ; q=0.1"})
+    EXPECT_TRUE(accepts(list)) << list;
+  for (const char* list :
+       {"", "identity", "gzip;q=0", "gzip; q=0.000", "*, gzip;q=0", "*;q=0", "gzipx"})
+    EXPECT_FALSE(accepts(list)) << list;
+  EXPECT_FALSE(Good("GET / HTTP/1.1\r\nHost: x\r\n\r\n").accepts_gzip);
+}
+
 TEST(ParseHead, AcceptsOneLengthOnly) {
   const std::string host(kHost);
   EXPECT_EQ(Status(host + "Content-Length: 5\r\nContent-Length: 5\r\n"), "");

@@ -14,6 +14,7 @@
 
 #include "aliquot/base/strings.h"
 #include "server_fixture.h"
+#include "support/scrape.h"
 
 namespace aliquot::server {
 namespace {
@@ -414,6 +415,9 @@ TEST_F(ServerTest, WaitingBindsDelayNeitherFiltersNorProbes) {
   running.wait();
   EXPECT_EQ(Ask(Post("/filter", FilterBody(1))).body, kFiltered);
   EXPECT_EQ(Ask(Get("/healthz")).status, 200);
+  const std::string page = testing::Scrape(*server_);
+  EXPECT_EQ(testing::Samples(page, "aliquot_worker_threads").at(1), "{pool=\"bind\"} 256");
+  EXPECT_EQ(testing::Samples(page, "aliquot_queued_requests").at(0), "{pool=\"filter\"} 0");
   release.count_down();
   for (Client& client : binds) {
     ASSERT_EQ(client.Read().value_or(HttpAnswer{}).body, R"({"Error":""})");

@@ -15,6 +15,7 @@
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
 #include "server_fixture.h"
+#include "support/scrape.h"
 #include "tls_files.h"
 
 namespace aliquot::server {
@@ -86,6 +87,15 @@ TEST_F(TlsTest, ShowsTheCertificateToClientsThatCheckIt) {
   EXPECT_EQ(Ask(Get("/healthz")).status, 200);
   X509_VERIFY_PARAM_set1_host(SSL_CTX_get0_param(client_tls_.get()), "another", 0);
   EXPECT_FALSE(Connect().connected());
+}
+
+TEST_F(TlsTest, TellsWhenTheCertificateEnds) {
+  const WallTime end = WallTime(std::chrono::seconds(4'000'000'000));
+  volume_.Write(TestCertificate("scheduler", 1, end));
+  Start();
+  EXPECT_EQ(testing::Samples(testing::Scrape(*server_),
+                             "aliquot_certificate_expiry_timestamp_seconds"),
+            std::vector<std::string>{"4e+09"});
 }
 
 TEST_F(TlsTest, AgreesOnHttp11) {
