@@ -6,6 +6,7 @@
 
 #include "cli/cluster_command.h"
 #include "cli/command.h"
+#include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/demo_command.h"
 #include "cli/serve.h"
@@ -15,8 +16,9 @@ namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  const std::vector<Command> commands{ServeCommand(Serve), DemoCommand(), ClusterCommand(),
-                                      ConfigCommand(), VersionCommand()};
+  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(), ClusterCommand(),
+                                ConfigCommand(), VersionCommand()};
+  commands.push_back(CompletionCommand(commands));
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }
 

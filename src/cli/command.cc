@@ -10,11 +10,12 @@ namespace aliquot::cli {
 namespace {
 
 std::string Overview(std::string_view program, std::span<const Command> commands) {
-  constexpr size_t kColumn = 10;
+  size_t column = 10;
+  for (const Command& command : commands) column = std::max(column, command.name.size() + 2);
   std::string text = "Usage: " + std::string(program) + " <command> [arguments]\n\nCommands:\n";
   for (const Command& command : commands) {
     std::string name = command.name;
-    name.resize(std::max(kColumn, name.size() + 2), ' ');
+    name.resize(column, ' ');
     text += "  " + name + command.summary + "\n";
   }
   return text + "\n'" + std::string(program) + " help <command>' tells more about one.\n";

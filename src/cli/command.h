@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace aliquot::cli {
 
@@ -31,6 +32,7 @@ struct Command {
   std::string summary;  // one line
   std::function<std::string(std::string_view program)> help;
   std::function<int(const Invocation&)> run;
+  std::vector<std::string> words = {};  // that may come first, for completion
 };
 
 // Tells what is wrong with the arguments and where to read more; kExitUsage.

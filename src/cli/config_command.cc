@@ -33,7 +33,8 @@ int Run(const Invocation& invocation) {
 }  // namespace
 
 Command ConfigCommand() {
-  return {"config", "check or show a device configuration file", Help, Run};
+  return {"config", "check or show a device configuration file", Help, Run,
+          {"check", "show"}};
 }
 
 }  // namespace aliquot::cli

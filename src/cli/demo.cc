@@ -28,20 +28,21 @@ Duration Median(std::vector<Duration> times) {
   return times[times.size() / 2];
 }
 
+// Bound, and its device plugin or its kubelet have something left to say.
 bool IsBeingServed(const kube::Pod& pod) {
   const std::string* phase = Find(pod.meta.annotations, "hami.io/bind-phase");
-  return !pod.node_name.empty() && phase != nullptr && *phase == "allocating";
+  return !pod.node_name.empty() && phase != nullptr &&
+         (*phase == "allocating" || pod.phase == kube::PodPhase::kPending);
 }
 
-// In a few words: of the first node that has cards.
+// In a few words: of the node that has most to do with it, the first of several.
 std::string WhyNowhere(const Attempt& attempt) {
   if (!attempt.error.empty()) return attempt.error;
   if (attempt.refusals.empty()) return "there is no node";
-  const auto has_cards = std::find_if(
+  const auto nearest = std::max_element(
       attempt.refusals.begin(), attempt.refusals.end(),
-      [](const auto& refusal) { return !refusal.second.starts_with("node unregistered"); });
-  return RefusalInWords(has_cards == attempt.refusals.end() ? attempt.refusals.front().second
-                                                            : has_cards->second);
+      [](const auto& a, const auto& b) { return Nearness(a.second) < Nearness(b.second); });
+  return RefusalInWords(nearest->second);
 }
 
 }  // namespace
@@ -112,7 +113,10 @@ void Demo::WaitForPlugins() {
   for (;;) {
     const uint64_t version = sandbox_.cluster().resource_version();
     const std::vector<kube::Pod> pods = sandbox_.Pods();
-    if (std::none_of(pods.begin(), pods.end(), IsBeingServed)) return;
+    if (std::none_of(pods.begin(), pods.end(), [this](const kube::Pod& pod) {
+          return holding_.contains(pod.meta.uid) && IsBeingServed(pod);
+        }))
+      return;
     if (!sandbox_.cluster().WaitForChange(version, deadline)) return;
   }
 }

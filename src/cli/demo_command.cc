@@ -12,12 +12,16 @@
 #include "aliquot/cluster/http_front.h"
 #include "cli/demo.h"
 #include "cli/demo_objects.h"
+#include "cli/examples.h"
 #include "cli/manifests.h"
 
 namespace aliquot::cli {
 namespace {
 
+constexpr const char* kOwn = "the demo's own";  // in place of a file's name
+
 struct Flags {
+  std::string vendor = "nvidia";
   std::string nodes;
   std::string pods;
   std::string device_config;
@@ -27,17 +31,21 @@ struct Flags {
 };
 
 void Define(CLI::App& app, Flags& flags) {
+  app.add_option("--vendor", flags.vendor, "whose nodes and pods; all: every vendor's")
+      ->type_name("NAME")
+      ->capture_default_str();
   app.add_option("--nodes", flags.nodes, "your nodes, instead of the demo's own")
       ->type_name("FILE");
   app.add_option("--pods", flags.pods, "your pods, placed in the order of the file")
       ->type_name("FILE");
   app.add_option("--device-config-file", flags.device_config,
-                 "which resources stand for which devices; without it, NVIDIA's")
+                 "which resources stand for which devices; without it, the usual ones")
       ->type_name("FILE");
   app.add_flag("--keep", flags.keep, "stay there at the end and place new pods, until Ctrl-C");
-  app.add_option("--print", flags.print, "only print what the demo itself uses, as YAML")
-      ->type_name("nodes|pods|device-config")
-      ->check(CLI::IsMember({"nodes", "pods", "device-config"}).description(""));
+  app.add_option("--print", flags.print,
+                 "only print what the demo itself uses, as YAML; all: nodes and pods")
+      ->type_name("all|nodes|pods|device-config")
+      ->check(CLI::IsMember({"all", "nodes", "pods", "device-config"}).description(""));
   app.add_option("--log-file", flags.log_file, "where the scheduler's log goes")
       ->type_name("FILE")
       ->capture_default_str();
@@ -56,17 +64,18 @@ std::string Help(std::string_view program) {
       "placed, whatever their schedulerName. Taints, affinity and CPU are not looked at.\n",
       std::string(program));
   Define(app, flags);
+  app.footer("Vendors: " + KnownVendors());
   return app.help();
 }
 
 Result<config::DeviceConfig> ReadDeviceConfig(const std::string& file) {
-  return file.empty() ? config::ParseDeviceConfig(DemoDeviceConfig(), "the demo's own")
+  return file.empty() ? config::ParseDeviceConfig(std::string(ExampleDeviceConfig()), kOwn)
                       : config::LoadDeviceConfig(file);
 }
 
 Result<std::vector<Manifest>> ReadManifests(const std::string& file, const std::string& own,
                                             const std::string& kind) {
-  return file.empty() ? ParseManifests(own, "the demo's own", kind) : LoadManifests(file, kind);
+  return file.empty() ? ParseManifests(own, kOwn, kind) : LoadManifests(file, kind);
 }
 
 // Creates all objects of both files; the pods that are to be placed.
@@ -132,13 +141,13 @@ Result<void> Keep(Demo& demo, const Sandbox& sandbox, std::ostream& out) {
   return demo.KeepPlacing();
 }
 
-Result<void> Show(const Flags& flags, std::ostream& out) {
+Result<void> Show(const Flags& flags, const DemoObjects& own, std::ostream& out) {
   StopSignals signals;
   const Result<config::DeviceConfig> devices = ReadDeviceConfig(flags.device_config);
   if (!devices) return devices.error();
-  const Result<std::vector<Manifest>> nodes = ReadManifests(flags.nodes, DemoNodes(), "Node");
+  const Result<std::vector<Manifest>> nodes = ReadManifests(flags.nodes, own.nodes, "Node");
   if (!nodes) return nodes.error();
-  const Result<std::vector<Manifest>> pods = ReadManifests(flags.pods, DemoPods(), "Pod");
+  const Result<std::vector<Manifest>> pods = ReadManifests(flags.pods, own.pods, "Pod");
   if (!pods) return pods.error();
 
   Sandbox sandbox(*devices);
@@ -158,6 +167,17 @@ Result<void> Show(const Flags& flags, std::ostream& out) {
   return Keep(demo, sandbox, out);
 }
 
+void Print(const std::string& what, const DemoObjects& own, std::ostream& out) {
+  if (what == "all")
+    out << own.all;
+  else if (what == "nodes")
+    out << own.nodes;
+  else if (what == "pods")
+    out << own.pods;
+  else
+    out << ExampleDeviceConfig();
+}
+
 int Run(const Invocation& invocation) {
   Flags flags;
   CLI::App app;
@@ -167,14 +187,14 @@ int Run(const Invocation& invocation) {
   } catch (const CLI::ParseError& problem) {
     return UsageError(invocation, problem.what());
   }
+  const Result<DemoObjects> own = ObjectsOf(flags.vendor);
+  if (!own) return UsageError(invocation, "--vendor: " + own.error().message);
   if (!flags.print.empty()) {
-    invocation.io.out << (flags.print == "nodes"  ? DemoNodes()
-                          : flags.print == "pods" ? DemoPods()
-                                                  : DemoDeviceConfig());
+    Print(flags.print, *own, invocation.io.out);
     return kExitOk;
   }
   log::SetUp({.file = flags.log_file});
-  const Result<void> shown = Show(flags, invocation.io.out);
+  const Result<void> shown = Show(flags, *own, invocation.io.out);
   if (shown) return kExitOk;
   invocation.io.err << "error: " << shown.error().message << "\n";
   return kExitFailure;

@@ -1,8 +1,10 @@
 #include "cli/demo_report.h"
 
 #include <map>
+#include <optional>
 
 #include "aliquot/base/strings.h"
+#include "cli/card_units.h"
 #include "cli/demo_words.h"
 
 namespace aliquot::cli {
@@ -12,43 +14,71 @@ std::string Of(int64_t used, int64_t total) {
   return std::to_string(used) + "/" + std::to_string(total);
 }
 
-std::string MemoryBar(int64_t used, int64_t total, const Screen& screen) {
-  return screen.Bar(used, total, 16) + " " + Of(used, total) + " MiB";
+// An amount in a bar; "-" where nothing is counted.
+std::string BarOf(const std::optional<Amount>& amount, int width, const Screen& screen) {
+  if (!amount || amount->total == 0) return "-";
+  return screen.Bar(amount->used, amount->total, width) + " " + Of(amount->used, amount->total) +
+         " " + std::string(amount->unit);
 }
 
-std::string CoresBar(int64_t used, int64_t total, const Screen& screen) {
-  return screen.Bar(used, total, 10) + " " + Of(used, total) + " %";
+std::string MemoryBar(const std::optional<Amount>& memory, const Screen& screen) {
+  return BarOf(memory, 16, screen);
 }
+
+std::string CoresBar(const std::optional<Amount>& cores, const Screen& screen) {
+  return BarOf(cores, 10, screen);
+}
+
+// Amounts of cards, which cannot be added if their units differ.
+class Sum {
+ public:
+  void Add(const std::optional<Amount>& amount) {
+    if (!amount) return;
+    mixed_ = mixed_ || (sum_ && sum_->unit != amount->unit);
+    if (!sum_) sum_ = Amount{0, 0, amount->unit};
+    sum_->used += amount->used;
+    sum_->total += amount->total;
+  }
+  std::optional<Amount> Total() const { return mixed_ ? std::nullopt : sum_; }
+
+ private:
+  std::optional<Amount> sum_;
+  bool mixed_ = false;
+};
 
 void WriteNodes(const std::vector<core::NodeUsage>& nodes, const std::vector<kube::Pod>& pods,
-                const Screen& screen) {
+                const core::Registry& registry, const Screen& screen) {
   std::map<std::string, int> pods_on;
   for (const kube::Pod& pod : pods) pods_on[pod.node_name] += pod.terminal() ? 0 : 1;
   Table table({"NODE", "CARDS", "PODS", "SHARES", "MEMORY", "CORES"});
   for (const core::NodeUsage& node : nodes) {
-    core::DeviceUse used, total;
+    int64_t used_slots = 0, slots = 0;
+    Sum memory, cores;
     for (size_t i = 0; i < node.devices().size(); ++i) {
       const core::Device& card = node.devices()[i];
-      used = used + node.use()[i];
-      total = total + core::DeviceUse{card.slots, card.memory, card.cores};
+      const core::DeviceUse& use = node.use()[i];
+      used_slots += use.slots;
+      slots += card.slots;
+      memory.Add(MemoryOf(registry[card.vendor], card, use.memory));
+      cores.Add(CoresOf(registry[card.vendor], card, use.cores));
     }
     table.Add({node.name(), std::to_string(node.devices().size()),
-               std::to_string(pods_on[node.name()]), Of(used.slots, total.slots),
-               MemoryBar(used.memory, total.memory, screen),
-               CoresBar(used.cores, total.cores, screen)});
+               std::to_string(pods_on[node.name()]), Of(used_slots, slots),
+               MemoryBar(memory.Total(), screen), CoresBar(cores.Total(), screen)});
   }
   table.Write(screen);
 }
 
-void WriteCards(const std::vector<core::NodeUsage>& nodes, const Screen& screen) {
+void WriteCards(const std::vector<core::NodeUsage>& nodes, const core::Registry& registry,
+                const Screen& screen) {
   Table table({"NODE", "CARD", "MODEL", "SHARES", "MEMORY", "CORES"});
   for (const core::NodeUsage& node : nodes) {
     for (size_t i = 0; i < node.devices().size(); ++i) {
       const core::Device& card = node.devices()[i];
       const core::DeviceUse& use = node.use()[i];
       table.Add({node.name(), std::to_string(card.index), card.type, Of(use.slots, card.slots),
-                 MemoryBar(use.memory, card.memory, screen),
-                 CoresBar(use.cores, card.cores, screen)});
+                 MemoryBar(MemoryOf(registry[card.vendor], card, use.memory), screen),
+                 CoresBar(CoresOf(registry[card.vendor], card, use.cores), screen)});
     }
   }
   table.Write(screen);
@@ -113,9 +143,9 @@ void WriteReport(Sandbox& sandbox, const std::vector<Attempt>& attempts, const S
 
   std::ostream& out = screen.out();
   out << "\n" << screen.Bold("Nodes") << "\n\n";
-  WriteNodes(nodes, pods, screen);
+  WriteNodes(nodes, pods, sandbox.registry(), screen);
   out << "\n" << screen.Bold("Cards") << "\n\n";
-  WriteCards(nodes, screen);
+  WriteCards(nodes, sandbox.registry(), screen);
   out << "\n" << screen.Bold("Pods") << "\n\n";
   WritePods(pods, sandbox, screen);
   for (const Attempt& attempt : attempts) {

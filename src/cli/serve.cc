@@ -44,6 +44,8 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   warn(flags.leader_elect, "--leader-elect");
   warn(flags.profiling, "--profiling");
   warn(flags.shadow, "--shadow");
+  warn(!flags.debug_bind.empty() && flags.debug_bind != config::ServeFlags().debug_bind,
+       "--debug-bind");
 }
 
 std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {

@@ -11,6 +11,7 @@
 
 #include "aliquot/base/result.h"
 #include "codec/go_text.h"
+#include "codec/limits.h"
 
 namespace aliquot::codec {
 
@@ -57,7 +58,7 @@ Problem ReadObject(simdjson::dom::element json, const ReadMember& read_member) {
   return {};
 }
 
-// Hands each item to `read_item(item, at)`.
+// Hands each item to `read_item(item, at)`, kMostItems at most.
 template <typename ReadItem>
 Problem ReadList(simdjson::dom::element json, const ReadItem& read_item) {
   if (json.is_null()) return {};
@@ -65,6 +66,7 @@ Problem ReadList(simdjson::dom::element json, const ReadItem& read_item) {
   if (json.get(array) != simdjson::SUCCESS) return " is not a list";
   size_t at = 0;
   for (const simdjson::dom::element item : array) {
+    if (at == kMostItems) return ": more than " + std::to_string(kMostItems) + " items";
     if (Problem problem = read_item(item, at); !problem.empty())
       return "[" + std::to_string(at) + "]" + problem;
     ++at;
@@ -75,6 +77,9 @@ Problem ReadList(simdjson::dom::element json, const ReadItem& read_item) {
 // `what` names the text in error messages. Bytes that are not UTF-8 become U+FFFD.
 template <typename ReadDocument>
 Result<void> ReadJson(std::string_view what, std::string_view text, const ReadDocument& read) {
+  if (text.size() > kMostTextBytes)
+    return InvalidError(std::string(what) + ": more than " + std::to_string(kMostTextBytes) +
+                        " bytes");
   thread_local simdjson::dom::parser parser;
   std::string repaired;
   if (!simdjson::validate_utf8(text)) text = repaired = ReplaceInvalidUtf8(text);

@@ -3,6 +3,7 @@
 #include "aliquot/base/strings.h"
 #include "aliquot/codec/node_devices.h"
 #include "codec/go_text.h"
+#include "codec/limits.h"
 
 namespace aliquot::codec {
 namespace {
@@ -53,10 +54,14 @@ Result<core::Device> ParseDevice(std::string_view segment) {
 }  // namespace
 
 Result<std::vector<core::Device>> ParseNodeDevicesColon(std::string_view text) {
+  if (text.size() > kMostTextBytes)
+    return InvalidError("node annotation: more than " + std::to_string(kMostTextBytes) + " bytes");
   if (!Contains(text, ":")) return InvalidError("node annotation missing device separator");
   std::vector<core::Device> devices;
   for (const std::string_view segment : Split(text, ':')) {
     if (segment.empty()) continue;
+    if (devices.size() == kMostItems)
+      return InvalidError("node annotation: more than " + std::to_string(kMostItems) + " devices");
     Result<core::Device> device = ParseDevice(segment);
     if (!device) return device.error();
     devices.push_back(*std::move(device));

@@ -34,7 +34,9 @@ Problem Read(element json, MigProfile& out) {
     if (EqualsIgnoreCase(key, "placements")) return Read(value, out.placements);
     return {};
   });
-  std::erase_if(out.placements, [](const MigPlacement& p) { return p.size < 1 || p.start < 0; });
+  std::erase_if(out.placements, [](const MigPlacement& p) {
+    return p.size < 1 || p.start < 0 || p.start + p.size > kMostSlices;
+  });
   return problem;
 }
 

@@ -173,7 +173,10 @@ Result<DrsCapacity> ParseDrsCapacity(std::string_view text) {
       if (EqualsIgnoreCase(key, "profiles")) {
         capacity.profiles.clear();
         return ReadObject(value, [&](std::string_view name, element id) {
-          return Read(id, capacity.profiles[std::string(name)]);
+          Problem problem = Read(id, capacity.profiles[std::string(name)]);
+          return capacity.profiles.size() <= kMostProfiles
+                     ? problem
+                     : ": more than " + std::to_string(kMostProfiles) + " profiles";
         });
       }
       return {};

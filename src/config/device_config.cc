@@ -1,5 +1,6 @@
 #include "aliquot/config/device_config.h"
 
+#include <simdjson.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -193,6 +194,7 @@ Result<void> CheckMigAllowlist(const std::vector<MigAllowlistEntry>& allowlist) 
 }  // namespace
 
 Result<DeviceConfig> ParseDeviceConfig(const std::string& text, const std::string& file) {
+  if (!simdjson::validate_utf8(text)) return LoadError(file, "not UTF-8");
   DeviceConfig config;
   Findings findings;
   try {

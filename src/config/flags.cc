@@ -427,6 +427,11 @@ void AddFlags(CLI::App& app, const std::vector<Flag>& flags, std::string& proble
   }
 }
 
+// A device plugin may need this long for a pod.
+constexpr Duration kShortLock = std::chrono::seconds(30);
+constexpr char kShortLockIsTaken[] =
+    "a lock may be taken over while its pod still gets its devices";
+
 // What concerns more than one flag, or is odd without being wrong.
 Result<void> CheckTogether(ServeFlags& flags) {
   const bool tls = !flags.cert_file.empty() && !flags.key_file.empty();
@@ -448,6 +453,9 @@ Result<void> CheckTogether(ServeFlags& flags) {
     warnings.push_back(
         "--leader-elect without --leader-elect-resource-name and "
         "--leader-elect-resource-namespace: this process never leads");
+  if (flags.node_lock_timeout && *flags.node_lock_timeout < kShortLock)
+    warnings.push_back("--node-lock-timeout=" + FormatGoDuration(*flags.node_lock_timeout) +
+                       " is short: " + kShortLockIsTaken);
   if (!flags.log_file.empty() && flags.logtostderr)
     warnings.push_back("--log_file has no effect without --logtostderr=false");
   return {};
@@ -513,7 +521,12 @@ Duration NodeLockTimeout(const ServeFlags& flags, const char* expire_variable) {
   const std::string_view text = expire_variable ? expire_variable : "";
   if (text.empty()) return kDefault;
   const std::optional<Duration> value = ParseGoDuration(text);
-  if (value && *value > Duration{0}) return *value;
+  if (value && *value > Duration{0}) {
+    if (*value < kShortLock)
+      log::Warn(std::string("HAMI_NODELOCK_EXPIRE is short: ") + kShortLockIsTaken,
+                {{"value", text}});
+    return *value;
+  }
   log::Warn("Passed over HAMI_NODELOCK_EXPIRE, which is no positive duration",
             {{"value", text}, {"used", FormatGoDuration(kDefault)}});
   return kDefault;

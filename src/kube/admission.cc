@@ -1,5 +1,7 @@
 #include "aliquot/kube/admission.h"
 
+#include <algorithm>
+
 #include "kube/json_reader.h"
 
 namespace aliquot::kube {
@@ -117,6 +119,16 @@ void ReadRequest(value request, const Path& at, AdmissionReview& review) {
   });
 }
 
+// A text that was cut off, without the string in which it ends.
+std::string_view WithoutOpenString(std::string_view text) {
+  size_t open = std::string_view::npos;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') open = open == std::string_view::npos ? i : std::string_view::npos;
+    if (text[i] == '\\') ++i;
+  }
+  return text.substr(0, open);
+}
+
 }  // namespace
 
 Result<AdmissionReview> ParseAdmissionReview(std::string_view text) {
@@ -129,6 +141,23 @@ Result<AdmissionReview> ParseAdmissionReview(std::string_view text) {
         if (key == "request") ReadRequest(v, at, review);
       });
   if (!read) return InvalidError("AdmissionReview: " + read.error().message);
+  return review;
+}
+
+AdmissionReview ReadReviewBeginning(std::string_view beginning) {
+  AdmissionReview review;
+  beginning.remove_prefix(std::min(beginning.find('{'), beginning.size()));
+  // Where it ends in a brace, simdjson reads an object until something is missing. That
+  // something will be is no news.
+  const std::string text = std::string(WithoutOpenString(beginning)) + "}";
+  static_cast<void>(
+      json::ReadObject(text, [&](std::string_view key, value v, const Path& at) {
+        if (key == "apiVersion") review.api_version = ReadVersion(v, at);
+        if (key != "request") return;
+        EachField(v, at, [&](std::string_view inner, value uid, const Path& here) {
+          if (inner == "uid") review.uid = Text(uid, here);
+        });
+      }));
   return review;
 }
 

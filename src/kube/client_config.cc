@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <map>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/files.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
-#include "kube/base64.h"
 
 namespace aliquot::kube {
 namespace {

@@ -1,9 +1,9 @@
 #include "kube/credentials.h"
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/files.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
-#include "kube/base64.h"
 
 namespace aliquot::kube {
 namespace {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <vector>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/time_text.h"
-#include "kube/base64.h"
 #include "kube/json_reader.h"
 #include "kube/stop.h"
 

@@ -9,18 +9,31 @@
 namespace aliquot::ledger {
 namespace {
 
-std::optional<int64_t> FindLimit(const StringMap& hard, const std::string& resource) {
+// A quantity that is a whole number.
+struct Amount {
+  std::string_view text;
+  int64_t number = 0;
+};
+
+std::optional<Amount> FindLimit(const StringMap& hard, const std::string& resource) {
   if (resource.empty()) return std::nullopt;
   const std::string* text = Find(hard, "limits." + resource);
   if (text == nullptr) return std::nullopt;
   const std::optional<Quantity> quantity = Quantity::Parse(*text);
-  return quantity ? quantity->AsInt64() : std::nullopt;
+  const std::optional<int64_t> number = quantity ? quantity->AsInt64() : std::nullopt;
+  return number ? std::optional(Amount{*text, *number}) : std::nullopt;
 }
 
 int64_t SaturatingMultiply(int64_t limit, int64_t factor) {
   int64_t product = 0;
   if (!__builtin_mul_overflow(limit, factor, &product)) return product;
   return limit > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
+int64_t InAccountingUnits(const core::Vendor& vendor, const Amount& memory) {
+  const auto unit = vendor.spec().memory_unit;
+  return unit == nullptr ? SaturatingMultiply(memory.number, vendor.memory_factor())
+                         : unit(memory.text, std::max<int64_t>(memory.number, 0));
 }
 
 void Lower(std::optional<int64_t>& limit, const std::optional<int64_t>& other) {
@@ -33,9 +46,10 @@ void QuotaTable::SetLimits(std::string_view ns, std::string_view name, const Str
   std::vector<Limit> limits;
   bool any = false;
   for (const core::Vendor& vendor : registry_.vendors()) {
-    Limit limit{FindLimit(hard, vendor.config().memory_name),
-                FindLimit(hard, vendor.config().cores_name)};
-    if (limit.memory) limit.memory = SaturatingMultiply(*limit.memory, vendor.memory_factor());
+    Limit limit;
+    if (const auto memory = FindLimit(hard, vendor.config().memory_name))
+      limit.memory = InAccountingUnits(vendor, *memory);
+    if (const auto cores = FindLimit(hard, vendor.config().cores_name)) limit.cores = cores->number;
     any = any || limit.memory || limit.cores;
     limits.push_back(limit);
   }

@@ -103,12 +103,12 @@ AdmissionAnswer AdmissionService::Admit(const AdmissionRequest& request) const {
   if (IsForeign(pod.scheduler_name))
     return Allow(std::move(pod), "pod already has different scheduler assigned");
 
-  const Result<bool> claimed = Complete(pod);
-  if (!claimed) return {false, 500, claimed.error().message};
+  Result<Completed> completed = Complete(pod);
+  if (!completed) return {false, 500, completed.error().message};
   const auto parsed = core::ParseRequests(SpecOf(pod, {request.ns, "", ""}), registry_);
   if (const auto* invalid = std::get_if<core::InvalidRequest>(&parsed))
     return Deny(invalid->ToString());
-  if (*claimed) {
+  if (completed->claimed) {
     if (const SubmittedContainer* privileged = FindPrivileged(pod))
       return Deny("container " + privileged->name + " is privileged");
     if (!options_.scheduler_name.empty()) {
@@ -119,7 +119,9 @@ AdmissionAnswer AdmissionService::Admit(const AdmissionRequest& request) const {
   if (core::ExceedsQuota(core::LeastQuotaUse(std::get<core::PodRequest>(parsed), registry_),
                          ledger_.QuotaRoom(request.ns)))
     return Deny("exceeding resource quota");
-  return Allow(std::move(pod));
+  AdmissionAnswer answer = Allow(std::move(pod));
+  answer.warnings = std::move(completed->warnings);
+  return answer;
 }
 
 bool AdmissionService::IsForeign(const std::string& scheduler_name) const {
@@ -147,13 +149,13 @@ void AdmissionService::RemoveOurKeys(SubmittedPod& pod) const {
     pod.labels.erase(label);
 }
 
-Result<bool> AdmissionService::Complete(SubmittedPod& pod) const {
+Result<AdmissionService::Completed> AdmissionService::Complete(SubmittedPod& pod) const {
   const ObjectRef unnamed;
   const core::PodSpec spec = SpecOf(pod, unnamed);
   std::vector<SubmittedContainer*> containers;
   ForEachContainer(pod, [&](SubmittedContainer& one) { containers.push_back(&one); });
 
-  bool claimed = false;
+  Completed completed;
   for (size_t i = 0; i < containers.size(); ++i)
     for (const core::Vendor& vendor : registry_.vendors()) {
       SubmittedContainer& container = *containers[i];
@@ -163,10 +165,12 @@ Result<bool> AdmissionService::Complete(SubmittedPod& pod) const {
               : vendor.spec().complete(vendor,
                                        {registry_, spec, spec.containers[i], container.env});
       if (!completion) return completion.error();
-      claimed = claimed || completion->claimed;
+      completed.claimed = completed.claimed || completion->claimed;
+      for (const std::string& warning : completion->warnings)
+        completed.warnings.push_back("container " + container.name + ": " + warning);
       Apply(*std::move(completion), container, pod);
     }
-  return claimed;
+  return completed;
 }
 
 }  // namespace aliquot::scheduler

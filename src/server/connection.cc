@@ -10,6 +10,7 @@ namespace {
 constexpr size_t kReadBytes = 64 << 10;     // at once
 constexpr size_t kBytesPerTurn = 1 << 20;   // before others have their turn
 constexpr size_t kReserveAtMost = 1 << 20;  // on the word of a Content-Length
+constexpr size_t kBeginning = 4 << 10;      // of a body over its cap
 constexpr size_t kParserPadding = 64;       // lets simdjson read the body where it lies
 constexpr Duration kDrainTimeout = std::chrono::seconds(2);
 
@@ -45,6 +46,7 @@ Connection::Next Connection::Advance() {
 
     if (!draining_) {
       if (!head_) ReadHead();
+      if (too_long_ && BeginningIsHere()) Reject(*std::exchange(too_long_, std::nullopt));
       if (Complete()) return Next::kRun;
       if (!out_.empty()) continue;
     }
@@ -103,27 +105,26 @@ void Connection::ReadHead() {
   }
   if (end == std::string::npos) return;
 
-  auto parsed = ParseHead(std::string_view(in_).substr(0, end));
-  if (const auto* rejection = std::get_if<Rejection>(&parsed)) return Reject(*rejection);
-  Head& head = std::get<Head>(parsed);
-  match_ = routes_.Find(head.method, head.target);
-  const size_t cap = match_.route ? match_.route->body_cap : limits_.unrouted_body_bytes;
-  if (head.content_length > cap) {
-    if (match_.route && match_.route->too_long) return Reject(*match_.route->too_long);
-    return Reject({"413 Content Too Large", "the body of " + std::to_string(head.content_length) +
-                                                " bytes is over the limit of " +
-                                                std::to_string(cap) + " bytes for " +
-                                                head.target.substr(0, head.target.find('?'))});
-  }
-  head_ = std::move(head);
+  Head& head = head_.emplace();
+  const std::optional<Rejection> wrong = ParseHead(std::string_view(in_).substr(0, end), head);
   in_.erase(0, end);
   scanned_ = 0;
-  in_.reserve(std::min(head_->content_length, kReserveAtMost) + kParserPadding);
+  match_ = routes_.Find(head.method, head.target);
+  if (wrong) return Reject(*wrong);
+  const size_t cap = match_.route ? match_.route->body_cap : limits_.unrouted_body_bytes;
+  if (head.content_length > cap) {
+    too_long_ = {"413 Content Too Large", "the body of " + std::to_string(head.content_length) +
+                                              " bytes is over the limit of " +
+                                              std::to_string(cap) + " bytes for " +
+                                              head.target.substr(0, head.target.find('?'))};
+    return;
+  }
+  in_.reserve(std::min(head.content_length, kReserveAtMost) + kParserPadding);
   if (head_->expects_continue && !Complete()) out_ = "HTTP/1.1 100 Continue\r\n\r\n";
 }
 
 Incoming Connection::TakeRequest() {
-  Incoming request{std::move(*head_), std::move(match_), {}, Now()};
+  Incoming request{std::move(*head_), std::exchange(match_, {}), {}, Now()};
   const size_t length = request.head.content_length;
   if (in_.size() == length) {
     request.body = std::exchange(in_, {});
@@ -146,8 +147,17 @@ void Connection::Answer(std::string bytes, bool last) {
   since_ = Now();
 }
 
-void Connection::Reject(const Rejection& rejection) {
+// As much of a body over its cap as its route needs to refuse it.
+bool Connection::BeginningIsHere() const {
+  return !match_.route || !match_.route->refuse || head_->expects_continue ||
+         in_.size() >= std::min(head_->content_length, kBeginning);
+}
+
+void Connection::Reject(Rejection rejection) {
+  if (match_.route && match_.route->refuse)
+    rejection = match_.route->refuse(rejection, head_ ? in_ : std::string_view());
   head_.reset();
+  too_long_.reset();
   std::string().swap(in_);
   Answer(ToAnswer(rejection), true);
 }

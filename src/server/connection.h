@@ -58,8 +58,9 @@ class Connection {
   // after it.
   void Answer(std::string bytes, bool last);
 
-  // Drops what is here of a request: Advance sends why, and then closes.
-  void Reject(const Rejection& rejection);
+  // Drops what is here of a request: Advance sends why, in the form of its route if that
+  // is known, and then closes.
+  void Reject(Rejection rejection);
 
   // Rejects half a request. False: nobody waits for an answer, close.
   bool TimeOut();
@@ -80,6 +81,7 @@ class Connection {
 
  private:
   bool Complete() const { return head_ && in_.size() >= head_->content_length; }
+  bool BeginningIsHere() const;
   void ReadHead();
 
   const std::unique_ptr<Transport> transport_;
@@ -89,7 +91,8 @@ class Connection {
   std::string in_;      // of the head until that is complete, then of the body, and what follows
   size_t scanned_ = 0;  // of in_: holds no end of a head
   std::optional<Head> head_;
-  Match match_;
+  Match match_;  // of the head
+  std::optional<Rejection> too_long_;  // of a body over its cap; waits for its beginning
   std::string out_;        // of the answer
   size_t sent_ = 0;        // of out_
   bool last_ = false;      // close after out_

@@ -1,7 +1,6 @@
 #include "server/head.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "aliquot/base/strings.h"
 
@@ -79,8 +78,7 @@ std::optional<Rejection> ParseRequestLine(std::string_view line, Head& head) {
 
 }  // namespace
 
-std::variant<Head, Rejection> ParseHead(std::string_view text) {
-  Head head;
+std::optional<Rejection> ParseHead(std::string_view text, Head& head) {
   const auto next_line = [&text] {
     const size_t end = text.find("\r\n");
     const std::string_view line = text.substr(0, end);
@@ -88,7 +86,7 @@ std::variant<Head, Rejection> ParseHead(std::string_view text) {
     return line;
   };
 
-  if (std::optional<Rejection> wrong = ParseRequestLine(next_line(), head)) return *wrong;
+  if (std::optional<Rejection> wrong = ParseRequestLine(next_line(), head)) return wrong;
 
   const bool http11 = head.keep_alive;
   std::optional<size_t> length;
@@ -136,7 +134,7 @@ std::variant<Head, Rejection> ParseHead(std::string_view text) {
   }
   if (hosts > 1 || (http11 && hosts == 0)) return BadRequest("not exactly one Host header field");
   head.content_length = length.value_or(0);
-  return head;
+  return std::nullopt;
 }
 
 std::string ToAnswer(const Rejection& rejection) {

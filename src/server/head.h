@@ -5,9 +5,9 @@
 // Pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace aliquot::server {
 
@@ -28,8 +28,9 @@ struct Head {
   bool accepts_gzip = false;  // of the answer
 };
 
-// `text`: lines which end with CRLF, up to and including the empty one.
-std::variant<Head, Rejection> ParseHead(std::string_view text);
+// `text`: lines which end with CRLF, up to and including the empty one. Fills `head`; of a
+// head that is rejected as far as it was read.
+std::optional<Rejection> ParseHead(std::string_view text, Head& head);
 
 // The whole answer to a request that was rejected.
 std::string ToAnswer(const Rejection& rejection);

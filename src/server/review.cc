@@ -1,12 +1,11 @@
 #include "server/review.h"
 
-#include <openssl/evp.h>
-
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/log.h"
 #include "aliquot/base/strings.h"
 
@@ -23,15 +22,6 @@ constexpr const char* kVersion = "admission.k8s.io/v1";
 
 std::string ToText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string EncodeBase64(const std::string& text) {
-  std::string encoded((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(encoded.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()),
-                                     static_cast<int>(text.size()));
-  encoded.resize(static_cast<size_t>(length));
-  return encoded;
 }
 
 // "~" and "/" in a key are written "~0" and "~1".
@@ -109,6 +99,7 @@ std::string ToJson(const kube::AdmissionReview& review, const AdmissionAnswer& a
   if (answer.code == 403) status["reason"] = "Forbidden";
   status["code"] = answer.code;
   Json response = {{"uid", review.uid}, {"allowed", answer.allowed}, {"status", status}};
+  if (!answer.warnings.empty()) response["warnings"] = answer.warnings;
   if (!patch.empty()) {
     response["patch"] = EncodeBase64(patch);
     response["patchType"] = "JSONPatch";
@@ -160,7 +151,7 @@ std::string AnswerReview(scheduler::Extender& extender, std::string_view content
     return Refuse({}, 400, "contentType=" + std::string(content_type) + ", expected " +
                                std::string(kJsonType));
   const Result<kube::AdmissionReview> review = kube::ParseAdmissionReview(body);
-  if (!review) return Refuse({}, 400, review.error().message);
+  if (!review) return Refuse(kube::ReadReviewBeginning(body), 400, review.error().message);
   if (review->object.empty()) return Refuse(*review, 400, "there is no content to decode");
   Result<SubmittedPod> pod = kube::ParseSubmittedPod(review->object);
   if (!pod) return Refuse(*review, 400, pod.error().message);
@@ -175,10 +166,13 @@ std::string AnswerReview(scheduler::Extender& extender, std::string_view content
   return ToJson(*review, answer, PatchBetween(request.pod, answer.pod));
 }
 
-std::string RefuseLongReview(size_t limit_bytes) {
-  return ToJson({}, {false, 413,
-                     "request entity is too large; limit is " + std::to_string(limit_bytes) +
-                         " bytes"});
+std::string RefuseReview(std::string_view beginning, const Rejection& rejection, size_t cap) {
+  constexpr int kTooLong = 413;
+  const auto code = static_cast<int>(ParseInt64(rejection.status.substr(0, 3)).value_or(500));
+  return Refuse(kube::ReadReviewBeginning(beginning), code,
+                code == kTooLong ? "request entity is too large; limit is " + std::to_string(cap) +
+                                       " bytes"
+                                 : rejection.text);
 }
 
 }  // namespace aliquot::server

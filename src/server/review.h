@@ -13,6 +13,7 @@
 
 #include "aliquot/scheduler/admission.h"
 #include "aliquot/scheduler/extender.h"
+#include "server/head.h"
 
 namespace aliquot::server {
 
@@ -20,8 +21,9 @@ namespace aliquot::server {
 std::string AnswerReview(scheduler::Extender& extender, std::string_view content_type,
                          std::string_view body);
 
-// The answer to a body that is too long to be read.
-std::string RefuseLongReview(size_t limit_bytes);
+// The answer to a call that was rejected before all of it was here, from what is here of
+// its body: whose review it was. `cap`: how many bytes it may have.
+std::string RefuseReview(std::string_view beginning, const Rejection& rejection, size_t cap);
 
 // The JSON patch (RFC 6902) from the one pod to the other, whose containers are the
 // same; empty if nothing differs.

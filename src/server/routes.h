@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +24,9 @@ struct Call {
   bool accepts_gzip = false;          // of the answer
 };
 
+// What is answered instead of a rejection. `beginning`: what is here of the body.
+using Refuser = std::function<Rejection(const Rejection& rejection, std::string_view beginning)>;
+
 // Fills status (200 if it does not), body and Content-Type.
 using Handler = std::function<void(Call&, httplib::Response&)>;
 
@@ -34,7 +36,7 @@ struct Route {
   WorkerPool* pool;
   size_t body_cap;  // bytes
   Handler handler;
-  std::optional<Rejection> too_long = std::nullopt;  // of a body over its cap; else a 413
+  Refuser refuse = nullptr;  // null: rejections are answered as they are
 };
 
 // What became of a method and a path. A route, or the answer without one.

@@ -115,7 +115,10 @@ struct Server::Impl {
     const size_t cap = options.webhook_body_bytes;
     return {"POST", "/webhook", &webhooks, cap,
             [this](Call& call, auto& response) { Webhook(extender, call, response); },
-            Rejection{"200 OK", RefuseLongReview(cap), "application/json"}};
+            [cap](const Rejection& rejection, std::string_view beginning) {
+              return Rejection{"200 OK", RefuseReview(beginning, rejection, cap),
+                               "application/json"};
+            }};
   }
 
   // Of `bind`.

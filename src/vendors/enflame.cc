@@ -364,6 +364,7 @@ constexpr core::VendorSpec kEnflame{
     .parse_request = ParseSlice,
     .read_node = ReadSlices,
     .gates = kSliceGates,
+    .memory_unit = MebibytesIfSuffixed,
     .complete = CompleteSlices,
     .least_use = LeastSlice,
     .size_share = TakeProfile,

@@ -121,7 +121,7 @@ int64_t PartFor(int64_t memory) {
 std::optional<core::ContainerRequest> ParsePart(const core::Vendor& vendor,
                                                 const core::ResourceReader& resources,
                                                 std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid, MebibytesIfSuffixed);
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
   if (!asked) return std::nullopt;
   core::ContainerRequest request;
   request.count = asked->count;
@@ -256,6 +256,7 @@ constexpr core::VendorSpec kXpu{
     .parse_request = ParsePart,
     .read_node = ReadParts,
     .gates = kPartGates,
+    .memory_unit = MebibytesIfSuffixed,
     .complete = CompletePart,
     .check_node = PartsWithinQuota,
     .selects = AlwaysSelects,

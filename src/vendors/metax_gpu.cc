@@ -24,7 +24,7 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return request;
 }
 
-// As facts: "<key>" where the node has the table, and "<key> <number of GPUs>". A
+// As facts of the node's first GPU: "<key>" where the node has the table, and "<key> <number of GPUs>". A
 // table that cannot be read is there and empty.
 core::Facts ReadTables(const core::NodeSpec& node) {
   core::Facts facts;
@@ -43,33 +43,30 @@ Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::Nod
   std::vector<Device> cards;
   const int64_t count = CapacityOf(node, vendor.config().count_name);
   if (count > kMostCards) return TooManyCards(vendor.config().count_name);
-  const core::Facts facts = ReadTables(node);
   for (int64_t i = 0; i < count; ++i) {
     Device& card = cards.emplace_back(MakeCard(vendor, node, "-metax-", i));
     card.slots = 1;
     card.memory = kCardMemory;
     card.cores = 100;
-    card.facts = facts;
   }
+  if (!cards.empty()) cards.front().facts = ReadTables(node);
   return cards;
 }
 
 // The higher the better under binpack, the lower under spread.
 float ScoreNode(const core::NodeView& view) {
-  const Device* first = nullptr;
-  int64_t count = 0;
-  for (const core::Placed& placed : view.placed) {
-    const Device& card = view.cards()[placed.device];
-    if (card.vendor != view.vendor.id()) continue;
-    first = &card;
-    ++count;
-  }
-  if (first == nullptr) return 0;
+  const auto is_ours = [&](const Device& card) { return card.vendor == view.vendor.id(); };
+  const auto count =
+      std::count_if(view.placed.begin(), view.placed.end(), [&](const core::Placed& placed) {
+        return is_ours(view.cards()[placed.device]);
+      });
+  if (count == 0) return 0;
+  const Device& first = *std::find_if(view.cards().begin(), view.cards().end(), is_ours);
   const bool spread = view.policy.spread_nodes;
   const std::string key(spread ? kScoresKey : kLossesKey);
-  if (!spread && !first->facts.contains(key)) return 0;
+  if (!spread && !first.facts.contains(key)) return 0;
   const int64_t amount =
-      core::NumberOf(first->facts, key + " " + std::to_string(count)).value_or(0);
+      core::NumberOf(first.facts, key + " " + std::to_string(count)).value_or(0);
   return kBestNode - static_cast<float>(amount);
 }
 

@@ -56,7 +56,7 @@ int64_t Mebibytes(std::string_view text, int64_t value) {
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid, Mebibytes);
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
   if (!asked) return std::nullopt;
   return ShareRequest(*asked, kWholeCard);
 }
@@ -261,10 +261,10 @@ bool SelectSet(const Attempt& attempt, std::vector<Pick>& picks) {
 
 // 10 for each pair of cards with a link.
 int64_t Links(std::span<const Device> cards, const std::vector<size_t>& set) {
+  std::map<int64_t, int64_t> of_zone;
   int64_t links = 0;
-  for (size_t i = 0; i < set.size(); ++i)
-    for (size_t j = i + 1; j < set.size(); ++j)
-      if (ZoneOf(cards[set[i]]) > 0 && ZoneOf(cards[set[i]]) == ZoneOf(cards[set[j]])) links += 10;
+  for (const size_t device : set)
+    if (const int64_t zone = ZoneOf(cards[device]); zone > 0) links += 10 * of_zone[zone]++;
   return links;
 }
 
@@ -357,6 +357,7 @@ constexpr core::VendorSpec kMetaxSgpu{
     .parse_request = ParseRequest,
     .read_node = ReadNode,
     .gates = kGates,
+    .memory_unit = Mebibytes,
     .complete = Complete,
     .least_use = LeastUse,
     .size_share = SizeShare,

@@ -43,7 +43,8 @@ bool IsSizeOfAShare(std::string_view memory) {
                          std::end(kSizes);
 }
 
-// Several cards, and one without memory, are whole cards, whatever the pod says.
+// Several cards, and one without memory, are whole cards, whatever the pod says; it is
+// warned of what it does not get.
 // What stands in requests only is copied to limits.
 Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submitted& submitted) {
   const core::VendorConfig& config = vendor.config();
@@ -62,8 +63,15 @@ Result<core::Completion> Complete(const core::Vendor& vendor, const core::Submit
   if (*count > 1) completion.annotations.emplace(kCountKey, std::to_string(*count));
   if (*count > 1 || memory == nullptr) {
     if (*count > kMaxInt32) return completion;  // it is refused as out of range
-    completion.limits.emplace(config.cores_name, std::to_string(kCardCores * *count));
-    completion.limits.emplace(config.memory_name, std::to_string(kWholeMemory * *count));
+    const auto give_whole = [&](const std::string& resource, int64_t amount) {
+      const std::string* asked = resources.Find(resource);
+      if (asked != nullptr && RoundedUp(*asked) != amount)
+        completion.warnings.push_back(resource + " " + *asked + " becomes " +
+                                      std::to_string(amount) + ": the cards are given whole");
+      completion.limits.emplace(resource, std::to_string(amount));
+    };
+    give_whole(config.cores_name, kCardCores * *count);
+    give_whole(config.memory_name, kWholeMemory * *count);
     return completion;
   }
   if (!IsSizeOfAShare(*memory))

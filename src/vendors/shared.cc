@@ -11,8 +11,9 @@
 namespace aliquot::vendors {
 
 std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceReader& resources,
-                               std::optional<core::InvalidRequest>& invalid, MemoryUnit unit) {
+                               std::optional<core::InvalidRequest>& invalid) {
   const core::VendorConfig& config = vendor.config();
+  const auto unit = vendor.spec().memory_unit;
   const int64_t factor = unit == nullptr ? vendor.memory_factor() : 1;
   Asked asked;
   asked.count = resources.Whole(config.count_name, kMaxInt32, invalid).value_or(0);
@@ -35,8 +36,8 @@ std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceR
   return asked;
 }
 
-int64_t MebibytesIfSuffixed(std::string_view text, int64_t value) {
-  return text.ends_with('i') ? value / (1 << 20) : value;
+int64_t MebibytesIfSuffixed(std::string_view text, int64_t number) {
+  return text.ends_with('i') ? number / (1 << 20) : number;
 }
 
 std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,

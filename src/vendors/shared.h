@@ -33,17 +33,13 @@ struct Asked {
   std::optional<int64_t> cores;
 };
 
-// From a quantity's text and its whole number to accounting units.
-using MemoryUnit = int64_t (*)(std::string_view text, int64_t value);
-
-// "24Gi" is bytes, a number without a binary suffix MiB.
-int64_t MebibytesIfSuffixed(std::string_view text, int64_t value);
+// "24Gi" is bytes, a number without a binary suffix MiB; a VendorSpec::memory_unit.
+int64_t MebibytesIfSuffixed(std::string_view text, int64_t number);
 
 // Count, memory and cores under the configured names. No value: the container asks
-// nothing, or `invalid` is set. `unit` stands in for the memory factor.
+// nothing, or `invalid` is set.
 std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceReader& resources,
-                               std::optional<core::InvalidRequest>& invalid,
-                               MemoryUnit unit = nullptr);
+                               std::optional<core::InvalidRequest>& invalid);
 
 // A count, with the cards' memory wholly; VendorSpec::parse_request of vendors that
 // have no other resource.
@@ -91,8 +87,7 @@ bool UsedByOther(const core::Attempt& attempt, std::string_view other_key, uint3
 
 // ---- nodes
 
-// A node with more cards of a vendor is a mistake.
-constexpr int64_t kMostCards = 1024;
+using core::kMostCards;
 Error TooManyCards(std::string_view resource);
 
 // The plain whole number of the node's capacity; 0: absent, or not one.

@@ -71,14 +71,11 @@ std::vector<std::vector<Pick>> GroupByCard(std::span<const Device> cards,
 // A single die: from the card that has the fewest left.
 Pick SelectOne(const Attempt& attempt, const std::vector<Pick>& picks) {
   if (attempt.policy.cards.mutex) return picks.front();
-  const auto left_beside = [&](const Pick& pick) {
-    const std::string_view aic = AicOf(attempt.cards()[pick.device]);
-    return aic.empty() ? 1 : std::count_if(picks.begin(), picks.end(), [&](const Pick& other) {
-      return AicOf(attempt.cards()[other.device]) == aic;
-    });
-  };
+  std::map<std::string_view, int64_t> left;
+  for (const Pick& pick : picks) ++left[AicOf(attempt.cards()[pick.device])];
+  left[""] = 1;  // each die that lies on no known card is by itself
   return *std::min_element(picks.begin(), picks.end(), [&](const Pick& a, const Pick& b) {
-    return left_beside(a) < left_beside(b);
+    return left[AicOf(attempt.cards()[a.device])] < left[AicOf(attempt.cards()[b.device])];
   });
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
@@ -23,7 +24,6 @@
 #include "aliquot/vendors/registry.h"
 #include "cli/daemon.h"
 #include "cli/vendor_configs.h"
-#include "kube/base64.h"
 #include "server/review.h"
 #include "server/wire.h"
 
@@ -680,7 +680,7 @@ class Walk {
     const Json& response = answer["response"];
     Json patched = pod;
     if (response.contains("patch"))
-      patched = pod.patch(Json::parse(*kube::DecodeBase64(response["patch"].get<std::string>())));
+      patched = pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
     return {{"allowed", response["allowed"]},
             {"code", response["status"]["code"]},
             {"message", response["status"].value("message", "")},

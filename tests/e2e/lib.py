@@ -149,6 +149,16 @@ def free_base_port():
     raise Failure("no free ports")
 
 
+def shipped_scheduler_config():
+    """deploy/kube-scheduler.yaml, as ControlPlane takes it."""
+    text = (ROOT / "deploy/kube-scheduler.yaml").read_text().replace("{", "{{").replace("}", "}}")
+    for example, place in (("/etc/kubernetes/scheduler.conf", "{kubeconfig}"), ("http://127.0.0.1:8080", "{extender}")):
+        if example not in text:
+            raise Failure(f"deploy/kube-scheduler.yaml does not name {example}")
+        text = text.replace(example, place)
+    return text
+
+
 class ControlPlane:
     """etcd, kube-apiserver and, if asked for, kube-scheduler; gone at the end of the with block."""
 

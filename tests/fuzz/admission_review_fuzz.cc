@@ -2,10 +2,10 @@
 // submitted, and the patched object is left as it is the next time.
 #include <nlohmann/json.hpp>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/clock.h"
 #include "aliquot/scheduler/admission.h"
 #include "fuzz/all_vendors.h"
-#include "kube/base64.h"
 #include "server/review.h"
 
 namespace {
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Json review = Json::parse(body, nullptr, false);
   // Keys that stand there twice, and what only the other parser reads.
   if (review.is_discarded() || !review.is_object() || !review.contains("request")) return 0;
-  const auto patch = kube::DecodeBase64(response["patch"].get<std::string>());
+  const auto patch = DecodeBase64(response["patch"].get<std::string>());
   fuzz::Require(patch.ok(), "a patch is base64");
   try {
     review["request"]["object"] = review["request"]["object"].patch(Json::parse(*patch));

@@ -10,10 +10,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::RequireMessage(parsed.error());
     return 0;
   }
-  // Compared as text: bytes that are not UTF-8 are written as U+FFFD.
-  const std::string written = config::DeviceConfigYaml(*parsed);
-  const Result<config::DeviceConfig> again = config::ParseDeviceConfig(written, "fuzz.yaml");
-  fuzz::Require(again.ok() && config::DeviceConfigYaml(*again) == written,
-                "it is read as it is written");
+  Result<config::DeviceConfig> again =
+      config::ParseDeviceConfig(config::DeviceConfigYaml(*parsed), "fuzz.yaml");
+  fuzz::Require(again.ok(), "what is written can be read");
+  again->warnings = parsed->warnings;  // of keys that nobody knows; they are not written
+  fuzz::Require(*again == *parsed, "it is read as it is written");
   return 0;
 }

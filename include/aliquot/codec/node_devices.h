@@ -2,7 +2,8 @@
 // register text, in one of two forms, and the link scores between cards.
 //
 // Numbers are in the vendor's units and fit int32; negative ones are handed
-// on. Errors are kInvalid: either the whole text is read or none of it.
+// on. Errors are kInvalid: either the whole text is read or none of it. More than
+// core::kMostCards cards, or 256 KiB of text, are an error that names the limit.
 //
 // Thread safety: every function from any thread.
 #pragma once
@@ -46,7 +47,7 @@ struct NodeDevice {
 // over; a missing or null field is zero, false or empty. Rejected: numbers
 // that are not plain int32, a negative index, a null card, anything after the
 // list. Bytes that are not UTF-8 become U+FFFD. Placements that do not lie on
-// a card (size below 1, start below 0) are dropped.
+// a card (size below 1, start below 0, end beyond 64 slices) are dropped.
 Result<std::vector<NodeDevice>> ParseNodeDevicesJson(std::string_view text);
 
 // As the plugins write it: zero, false and empty fields of a card are left out.

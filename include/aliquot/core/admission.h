@@ -34,6 +34,7 @@ struct Completion {
   std::vector<EnvVar> env = {};    // to append
   StringMap annotations = {};      // of the pod, to set
   std::string runtime_class = {};  // of the pod, if it has none
+  std::vector<std::string> warnings = {};  // what it does not get, for the user
 };
 
 // By VendorId: the least memory and cores that the pod takes of its namespace's

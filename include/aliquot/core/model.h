@@ -34,6 +34,9 @@ std::string_view TextOf(const Facts& facts, std::string_view name);
 // No value: not there, or not a number.
 std::optional<int64_t> NumberOf(const Facts& facts, std::string_view name);
 
+// A node with more cards of a vendor is a mistake.
+inline constexpr int64_t kMostCards = 1024;
+
 // A part of a card, in its slices.
 struct Slices {
   int64_t start = 0;

@@ -203,6 +203,10 @@ struct VendorSpec {
 
   // The hooks from here on may be null: then the common rule holds.
 
+  // From a quantity of memory, as a pod's request or a quota has it, to accounting units:
+  // its text, and its whole number (0 or more). Null: the number times the memory factor.
+  int64_t (*memory_unit)(std::string_view text, int64_t number) = nullptr;
+
   // Claims and completes a container when its pod is created; an error refuses the pod
   // with its text. Null: a container whose limits name the count is claimed as it is.
   Result<Completion> (*complete)(const Vendor& vendor, const Submitted& submitted) = nullptr;

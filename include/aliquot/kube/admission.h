@@ -55,6 +55,10 @@ struct SubmittedPod {
 
 Result<AdmissionReview> ParseAdmissionReview(std::string_view json);
 
+// Whose review it is, as far as the beginning of its text tells: api_version and uid. What
+// stands before the first object is passed over.
+AdmissionReview ReadReviewBeginning(std::string_view beginning);
+
 // An object that says of itself that it is something else than a v1 Pod is an error.
 Result<SubmittedPod> ParseSubmittedPod(std::string_view json);
 

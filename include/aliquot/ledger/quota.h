@@ -1,8 +1,8 @@
 // QuotaTable: per namespace what its ResourceQuota objects allow and what its
 // pods use of each vendor's memory and cores.
 //
-// Limits are written in the unit of the resource; memory is compared in the
-// vendor's accounting unit, so its limit is multiplied by the memory factor.
+// Limits are written in the unit of the resource, memory with the suffixes that
+// requests may have; it is compared in the vendor's accounting unit.
 // Errors: none. Thread safety: none; the Ledger's mutex guards it.
 #pragma once
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "aliquot/core/vendor.h"
 #include "aliquot/kube/admission.h"
@@ -27,6 +28,7 @@ struct AdmissionAnswer {
   int code = 200;            // 200 allowed, 403 denied, 500 refused by a vendor
   std::string message = {};  // why; may be empty if it is allowed
   kube::SubmittedPod pod = {};  // if it is allowed: as it should be
+  std::vector<std::string> warnings = {};  // for the user, if it is allowed
 
   AdmissionOutcome outcome() const {
     if (allowed) return AdmissionOutcome::kAllowed;
@@ -45,10 +47,14 @@ class AdmissionService {
   AdmissionAnswer Admit(const AdmissionRequest& request) const;
 
  private:
+  struct Completed {
+    bool claimed = false;  // some vendor claims a container
+    std::vector<std::string> warnings = {};
+  };
+
   bool IsForeign(const std::string& scheduler_name) const;
   void RemoveOurKeys(kube::SubmittedPod& pod) const;
-  // True: some vendor claims a container.
-  Result<bool> Complete(kube::SubmittedPod& pod) const;
+  Result<Completed> Complete(kube::SubmittedPod& pod) const;
 
   const core::Registry& registry_;
   const ledger::Ledger& ledger_;

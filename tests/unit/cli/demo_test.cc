@@ -12,6 +12,8 @@
 
 #include "aliquot/base/strings.h"
 #include "cli/demo_command.h"
+#include "cli/examples.h"
+#include "cli/manifests.h"
 
 namespace aliquot::cli {
 namespace {
@@ -48,6 +50,12 @@ std::string LineOf(const std::string& out, const std::string& word) {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with(word + " ")) return line;
   return "";
+}
+
+// What the report says of a pod that waits; empty: it does not.
+std::string WaitingOf(const std::string& out, const std::string& pod) {
+  const size_t begin = out.find("\nWaiting: " + pod + " asks for ");
+  return begin == out.npos ? "" : out.substr(begin, out.find("\n\n", begin) - begin);
 }
 
 std::string WithoutTimesAndPorts(const std::string& out) {
@@ -157,6 +165,7 @@ TEST(Demo, SaysWhichFileCannotBeRead) {
 TEST(Demo, RefusesUnknownArguments) {
   EXPECT_EQ(RunDemo({"--nonsense"}).status, kExitUsage);
   EXPECT_EQ(RunDemo({"--print", "secrets"}).status, kExitUsage);
+  EXPECT_EQ(RunDemo({"--vendor"}).status, kExitUsage);
 }
 
 TEST(Demo, TakesWhatItPrints) {
@@ -167,6 +176,119 @@ TEST(Demo, TakesWhatItPrints) {
       {"--nodes", nodes.path(), "--pods", pods.path(), "--device-config-file", config.path()});
   EXPECT_EQ(demo.status, 0) << demo.err;
   EXPECT_TRUE(Contains(demo.out, "13 of 16 pods placed"));
+}
+
+// A vendor's example, or all of them in one cluster.
+class ExampleTest : public testing::TestWithParam<std::string> {
+ protected:
+  static std::vector<Manifest> Own(const std::string& what, const std::string& kind) {
+    const Result<std::vector<Manifest>> manifests = ParseManifests(
+        RunDemo({"--vendor", GetParam(), "--print", what}).out, GetParam() + ".yaml", kind);
+    EXPECT_TRUE(manifests) << manifests.error().message;
+    return manifests ? *manifests : std::vector<Manifest>();
+  }
+};
+
+// A pod that is not to fit says in this annotation what the report gives as the reason.
+constexpr const char* kStaysPending = "example.aliquot.io/stays-pending";
+
+TEST_P(ExampleTest, PlacesAllPodsButThoseThatAreNotToFit) {
+  EXPECT_GE(Own("nodes", "Node").size(), 2u);
+  const std::vector<Manifest> pods = Own("pods", "Pod");
+  EXPECT_GE(pods.size(), 6u);
+  const Outcome demo = RunDemo({"--vendor", GetParam()});
+  ASSERT_EQ(demo.status, 0) << demo.err;
+  size_t waiting = 0;
+  for (const Manifest& pod : pods) {
+    const std::string name = pod.object["metadata"]["name"];
+    const std::string reason = pod.object["metadata"]
+                                   .value("annotations", nlohmann::json::object())
+                                   .value(kStaysPending, "");
+    EXPECT_NE(LineOf(demo.out, name), "") << name;
+    const std::string why = WaitingOf(demo.out, name);
+    EXPECT_EQ(why.empty(), reason.empty()) << LineOf(demo.out, name) << why;
+    EXPECT_TRUE(Contains(why, reason)) << why;
+    waiting += reason.empty() ? 0 : 1;
+  }
+  EXPECT_GE(waiting, 1u);
+}
+
+std::vector<std::string> VendorsAndAll() {
+  std::vector<std::string> names{"all"};
+  for (const Example& example : Examples()) names.emplace_back(example.vendor);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Vendors, ExampleTest, testing::ValuesIn(VendorsAndAll()),
+                         [](const testing::TestParamInfo<std::string>& vendor) {
+                           std::string name = vendor.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Demo, TellsAmountsInTheVendorsUnits) {
+  struct Case {
+    const char* vendor;
+    const char* pod;
+    const char* wish;
+    const char* share;
+  };
+  const Case cases[] = {
+      {"nvidia", "whole-card", " 1 whole card ", " a100-1 card 3: all 40960 MiB"},
+      {"nvidia", "two-cards", " 2 cards with 10000 MiB and 50% cores each ",
+       " a100-1 cards 0, 2: 10000 MiB, 50% cores each"},
+      {"nvidia-mig", "mig-middle", " 1 card with 15000 MiB, mode mig ",
+       " 20096 MiB (2g.20gb), 28% cores"},
+      // A quarter of 304 compute units.
+      {"amd", "amd-quarter", " 1 AMD card with 16384 MiB and 25% cores",
+       ": 16384 MiB, 76 of 304 CUs"},
+      {"amd", "amd-whole", " 1 whole AMD card ", ": all "},
+      {"ascend", "ascend-quarter", " 1 Ascend910B4 card with 8192 MiB ",
+       ": 8192 MiB (vir05_1c_8g)"},
+      {"ascend", "ascend-soft", " 1 Ascend910B3 card with 15360 MiB and 20% cores ",
+       ": 15360 MiB, 20% cores"},
+      {"awsneuron", "neuron-one-core", " 1 AWSNeuron card with 1 core ", ": 1 of 2 cores"},
+      {"awsneuron", "neuron-ring", " 3 whole AWSNeuron cards ", ": 2 of 2 cores each"},
+      {"biren", "biren-two", " 2 whole Biren cards ", " br106-1 cards 6, 5"},
+      // 20 units of 256 MiB.
+      {"cambricon", "mlu-tenth", " 1 MLU card with 5120 MiB and 10% cores ",
+       ": 5120 MiB, 10% cores"},
+      {"enflame", "gcu-one", " 1 whole GCU card ", " gcu-1 card 3"},
+      {"enflame", "drs-three-slices", " 1 Enflame card with 3 slices ",
+       ": 20480 MiB (3g.20gb), 50% cores"},
+      {"enflame", "drs-by-gb", " 1 Enflame card with 6 GB ", ": 6144 MiB (1g.6gb), 17% cores"},
+      {"hygon", "dcu-share", " 1 DCU card with 16000 MiB and 40% cores ", ": 16000 MiB, 40% cores"},
+      // 64 units of 256 MiB.
+      {"iluvatar", "iluvatar-half", " 1 BI-V150 card with 16384 MiB and 50% cores ",
+       ": 16384 MiB, 50% cores"},
+      {"kunlun", "xpu-four", " 4 whole kunlun cards ", " p800-1 cards 4, 5, 6, 7: all "},
+      {"metax", "metax-two", " 2 whole Metax-GPU cards ", " c500-1 cards 7, 6: all "},
+      // 32 units of 512 MiB; cores are not percent.
+      {"mthreads", "mthreads-third", " 1 Mthreads card with 16384 MiB and 8 cores ",
+       ": 16384 MiB, 8 of 16 cores"},
+      {"vastai", "vastai-this-die", " 1 whole Vastai card, only 1-3 ", " va16-1 card 7"},
+  };
+  std::map<std::string, std::string> outs;
+  for (const Case& row : cases) {
+    std::string& out = outs[row.vendor];
+    if (out.empty()) out = RunDemo({"--vendor", row.vendor}).out;
+    const std::string line = LineOf(out, row.pod);
+    EXPECT_TRUE(Contains(line, row.wish)) << line;
+    EXPECT_TRUE(Contains(line, row.share)) << line;
+  }
+  // Nothing but cards is counted; the cores of Trainium are no percent.
+  EXPECT_TRUE(Contains(outs["biren"], "5/8     -       -\n")) << outs["biren"];
+  EXPECT_TRUE(Contains(outs["awsneuron"], "16/32 cores")) << outs["awsneuron"];
+}
+
+TEST(Demo, NamesTheKnownVendorsForAnUnknownOne) {
+  const Outcome demo = RunDemo({"--vendor", "nvida"});
+  EXPECT_EQ(demo.status, kExitUsage);
+  EXPECT_TRUE(demo.err.starts_with(
+      "aliquot demo: --vendor: unknown vendor \"nvida\" (did you mean \"nvidia\"?); there are amd, "
+      "ascend, awsneuron, biren, "))
+      << demo.err;
+  EXPECT_TRUE(Contains(demo.err, ", vastai or all\n")) << demo.err;
 }
 
 TEST(Demo, KeepsRunningUntilASignal) {

@@ -149,6 +149,18 @@ std::vector<core::Device> RandomDevices(RandomText& random) {
   return devices;
 }
 
+TEST(NodeDevicesColon, MoreThanANodeCanHaveIsRefused) {
+  const auto error = [](const std::string& text) {
+    const Result<std::vector<core::Device>> devices = ParseNodeDevicesColon(text);
+    return devices ? std::to_string(devices->size()) + " cards" : devices.error().message;
+  };
+  std::string text;
+  for (int i = 0; i < 1024; ++i) text += "a,1,1,1,t,0,true:";
+  EXPECT_EQ(error(text), "1024 cards");
+  EXPECT_EQ(error(text + "a,1,1,1,t,0,true:"), "node annotation: more than 1024 devices");
+  EXPECT_EQ(error(std::string((256 << 10) + 1, ':')), "node annotation: more than 262144 bytes");
+}
+
 TEST(NodeDevicesColon, ReadsBackWhatItWrote) {
   constexpr uint64_t kSeed = 20260805;
   SCOPED_TRACE("seed " + std::to_string(kSeed));

@@ -229,6 +229,35 @@ TEST(NodeDevicesJson, PlacementsThatLieOnNoCardAreDropped) {
             (std::vector<MigProfile>{{"p", 0, 0, 0, {{2, 2}}}}));
 }
 
+TEST(NodeDevicesJson, PlacementsEndWhereTheLargestCardEnds) {
+  EXPECT_EQ(ParsedOne(R"([{"migProfiles":[{"name":"p","placements":[{"start":63,"size":1},
+                           {"start":63,"size":2},{"start":2147483647,"size":2147483647}]}]}])")
+                .mig_profiles,
+            (std::vector<MigProfile>{{"p", 0, 0, 0, {{63, 1}}}}));
+}
+
+TEST(NodeDevicesJson, MoreThanANodeCanHaveIsRefused) {
+  const auto error = [](const std::string& text) {
+    const Result<std::vector<NodeDevice>> devices = ParseNodeDevicesJson(text);
+    return devices ? std::to_string(devices->size()) + " cards" : devices.error().message;
+  };
+  const auto list = [](size_t count) {
+    std::string text = "[{}";
+    for (size_t i = 1; i < count; ++i) text += ",{}";
+    return text + "]";
+  };
+  EXPECT_EQ(error(list(1024)), "1024 cards");
+  EXPECT_EQ(error(list(1025)), "node devices: more than 1024 items");
+  EXPECT_EQ(error(R"([{"migProfiles":)" + list(1025) + "}]"),
+            "node devices[0].migProfiles: more than 1024 items");
+  const auto long_id = [](size_t text_size) {
+    const std::string frame = R"([{"id":""}])";
+    return R"([{"id":")" + std::string(text_size - frame.size(), 'x') + R"("}])";
+  };
+  EXPECT_EQ(error(long_id(256 << 10)), "1 cards");
+  EXPECT_EQ(error(long_id((256 << 10) + 1)), "node devices: more than 262144 bytes");
+}
+
 TEST(NodeDevicesJson, ThreadsDoNotDisturbEachOther) {
   std::vector<std::jthread> threads;
   for (const char* id : {"a", "b", "c"})

@@ -62,6 +62,14 @@ TEST(DrsCapacityTest, ReadsLeniently) {
   EXPECT_FALSE(ParseDrsCapacity(R"({"profiles":{"1g.6gb":0}})").ok());
 }
 
+TEST(DrsCapacityTest, ACardHasAFewProfiles) {
+  std::string profiles = R"("1g.1gb":"")";
+  for (int i = 2; i <= 64; ++i) profiles += ",\"1g." + std::to_string(i) + "gb\":\"\"";
+  EXPECT_TRUE(ParseDrsCapacity("{\"profiles\":{" + profiles + "}}").ok());
+  EXPECT_EQ(ParseDrsCapacity("{\"profiles\":{" + profiles + R"(,"1g.65gb":""}})").error().message,
+            "slices.profiles.1g.65gb: more than 64 profiles");
+}
+
 TEST(MetaxDevicesTest, PositionIsTheIndex) {
   const auto parsed = ParseMetaxDevices(
       R"([{"uuid":"a","totalDevCount":16,"totalCompute":100,"totalVRam":65536,"numa":-1,)"

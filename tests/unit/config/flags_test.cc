@@ -154,7 +154,7 @@ TEST(ServeFlags, ReachTheirFields) {
                                    "--force-overwrite-default-scheduler=false",
                                    "--assignment-write=bind",
                                    "--bind-wait=group",
-                                   "--node-lock-timeout=1s",
+                                   "--node-lock-timeout=31s",
                                    "--node-lock-retry-timeout=2s",
                                    "--reservation-timeout=3s",
                                    "--filter-deadline=4s",
@@ -190,7 +190,7 @@ TEST(ServeFlags, ReachTheirFields) {
   EXPECT_FALSE(flags.force_overwrite_default_scheduler);
   EXPECT_EQ(flags.assignment_write, AssignmentWrite::kBind);
   EXPECT_EQ(flags.bind_wait, BindWait::kGroup);
-  EXPECT_EQ(flags.node_lock_timeout, std::optional<Duration>(1s));
+  EXPECT_EQ(flags.node_lock_timeout, std::optional<Duration>(31s));
   EXPECT_EQ(flags.node_lock_retry_timeout, 2s);
   EXPECT_EQ(flags.reservation_timeout, 3s);
   EXPECT_EQ(flags.filter_deadline, 4s);
@@ -345,6 +345,10 @@ TEST(ServeFlags, WarnOfValuesThatAreHardlyMeant) {
   EXPECT_EQ(Parsed({"--leader-elect", "--leader-elect-resource-name=x"}).warnings,
             Warnings{"--leader-elect without --leader-elect-resource-name and "
                      "--leader-elect-resource-namespace: this process never leads"});
+  EXPECT_EQ(Parsed({"--node-lock-timeout=29s"}).warnings,
+            Warnings{"--node-lock-timeout=29s is short: a lock may be taken over while its pod "
+                     "still gets its devices"});
+  EXPECT_EQ(Parsed({"--node-lock-timeout=30s"}).warnings, Warnings{});
   EXPECT_EQ(Parsed({"--log_file=x"}).warnings,
             Warnings{"--log_file has no effect without --logtostderr=false"});
 }

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "aliquot/vendors/registry.h"
 #include "unit/ledger/fixture.h"
 
 namespace aliquot::ledger {
@@ -133,6 +134,31 @@ TEST_F(QuotaTest, PassesOverWhatIsNoLimitOfAVendor) {
 TEST_F(QuotaTest, ReadsKubernetesQuantities) {
   ledger_.SetQuota("team", "q", {{"limits.alpha/mem", "3k"}});
   EXPECT_EQ(MemoryRoom(), 3000);
+}
+
+// The memory that a limit leaves a vendor with these names.
+std::optional<int64_t> MemoryRoomOf(std::string_view key, const std::string& limit) {
+  vendors::Configs configs;
+  for (core::VendorConfig* config : {&configs.metax_sgpu, &configs.xpu, &configs.enflame})
+    config->memory_name = "mem";
+  const core::Registry registry = vendors::MakeRegistry(configs);
+  QuotaTable quotas(registry);
+  quotas.SetLimits("team", "q", {{"limits.mem", limit}});
+  const auto room = quotas.Room("team");
+  return room.empty() ? std::nullopt : room[registry.Find(key)->id()].memory;
+}
+
+TEST(QuotaUnitsTest, ALimitIsReadAsRequestsAre) {
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "64"), 65536);  // GiB
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "64Gi"), 65536);
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "1k"), 1024000);  // the API server's 1000
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "0"), 0);
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "-1Gi"), 0);
+  EXPECT_EQ(MemoryRoomOf("Metax-SGPU", "1500m"), std::nullopt);
+  for (const char* key : {"XPU", "Enflame"}) {
+    EXPECT_EQ(MemoryRoomOf(key, "24576"), 24576) << key;  // MiB
+    EXPECT_EQ(MemoryRoomOf(key, "24Gi"), 24576) << key;
+  }
 }
 
 TEST_F(QuotaTest, HugeLimitsSaturate) {

@@ -260,6 +260,26 @@ TEST_F(CompletionTest, ASecondCallOnTheResultChangesNothing) {
   EXPECT_EQ(Complete(completed), completed);
 }
 
+TEST_F(CompletionTest, WarningsNameTheContainer) {
+  vendors::Configs configs;
+  configs.mthreads.count_name = "mthreads.com/vgpu";
+  configs.mthreads.memory_name = "mthreads.com/sgpu-memory";
+  const core::Registry registry = vendors::MakeRegistry(configs);
+  const ledger::Ledger ledger(registry, clock_);
+  const AdmissionService service(registry, ledger, options_);
+  const auto warnings = [&](const std::string& memory) {
+    return service
+        .Admit({"team", "CREATE",
+                PodOf({Container({{"mthreads.com/vgpu", "2"},
+                                  {"mthreads.com/sgpu-memory", memory}})})})
+        .warnings;
+  };
+  EXPECT_EQ(warnings("2"),
+            std::vector<std::string>{"container c: mthreads.com/sgpu-memory 2 becomes 192: the "
+                                     "cards are given whole"});
+  EXPECT_EQ(warnings("192"), std::vector<std::string>());
+}
+
 TEST_F(CompletionTest, ThePodsOwnRuntimeClassStays) {
   SubmittedPod pod = PodOf({Share()});
   pod.runtime_class = "mine";

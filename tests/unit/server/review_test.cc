@@ -161,6 +161,20 @@ TEST_F(ReviewTest, SurvivesDeepNesting) {
   Refusal(std::string(200'000, '['));
 }
 
+TEST_F(ReviewTest, TellsWarnings) {
+  extender_.on_admit = [](const AdmissionRequest& request) {
+    return AdmissionAnswer{.allowed = true, .pod = request.pod, .warnings = {"a", "b"}};
+  };
+  EXPECT_EQ(Answer(Review(kPod).dump())["response"], (Json{{"uid", "0a1b"},
+                                                           {"allowed", true},
+                                                           {"status", {{"code", 200}}},
+                                                           {"warnings", {"a", "b"}}}));
+}
+
+TEST_F(ReviewTest, WhatCannotBeReadIsDeniedInTheNameOfItsReview) {
+  EXPECT_EQ(Refusal(R"({"request":{"uid":"0a1b","namespace":7}})").substr(0, 9), "400 0a1b:");
+}
+
 TEST_F(ReviewTest, TellsWhyAPodIsDenied) {
   extender_.on_admit = [](const AdmissionRequest&) {
     return AdmissionAnswer{.allowed = false, .code = 403, .message = "\"no\" \xe2\x82\xac"};
@@ -184,12 +198,28 @@ TEST_F(ReviewTest, AFailureOfOursIsADenial) {
   EXPECT_EQ(Refusal(Review(kPod).dump()), "500 0a1b: panic: oops [recovered]");
 }
 
-TEST(RefuseLongReviewTest, NamesTheLimit) {
-  const Json answer = Json::parse(RefuseLongReview(7 << 20));
-  EXPECT_EQ(answer["response"]["allowed"], false);
-  EXPECT_EQ(answer["response"]["status"],
-            (Json{{"message", "request entity is too large; limit is 7340032 bytes"},
-                  {"code", 413}}));
+TEST(RefuseReviewTest, DeniesInTheNameOfTheReviewThatBegan) {
+  const std::string beginning =
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{"uid":"0a1b",)"
+      R"("kind":{"group":"","ver)";
+  const Json answer =
+      Json::parse(RefuseReview(beginning, {"413 Content Too Large", "too long"}, 7 << 20));
+  EXPECT_EQ(answer,
+            (Json{{"kind", "AdmissionReview"},
+                  {"apiVersion", "admission.k8s.io/v1beta1"},
+                  {"response",
+                   {{"uid", "0a1b"},
+                    {"allowed", false},
+                    {"status",
+                     {{"message", "request entity is too large; limit is 7340032 bytes"},
+                      {"code", 413}}}}}}));
+}
+
+TEST(RefuseReviewTest, SaysWhyWithoutABody) {
+  const Json answer = Json::parse(RefuseReview("", {"503 Service Unavailable", "busy"}, 1));
+  EXPECT_EQ(answer["response"], (Json{{"uid", ""},
+                                      {"allowed", false},
+                                      {"status", {{"message", "busy"}, {"code", 503}}}}));
 }
 
 // ---- patches

@@ -508,6 +508,12 @@ const std::string kAdmitted =
     R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u",)"
     R"("allowed":true,"status":{"code":200}}})";
 
+std::string Denied(const std::string& uid, int code, const std::string& message) {
+  return R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":")" +
+         uid + R"(","allowed":false,"status":{"message":")" + message + R"(","code":)" +
+         std::to_string(code) + "}}}";
+}
+
 TEST_F(ServerTest, AnswersReviewsOnTheListenerOfTheOthers) {
   Start();
   EXPECT_EQ(server_->webhook_port(), server_->port());
@@ -535,10 +541,45 @@ TEST_F(ServerTest, AReviewOverTheLimitIsDeniedInsteadOfRejected) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(answer->Field("Content-Type"), "application/json");
-  EXPECT_TRUE(Contains(answer->body, R"("allowed":false)"));
-  EXPECT_TRUE(Contains(answer->body, "request entity is too large; limit is " +
-                                         std::to_string(kReview.size()) + " bytes"));
+  EXPECT_EQ(answer->body,
+            Denied("u", 413, "request entity is too large; limit is " +
+                                 std::to_string(kReview.size()) + " bytes"));
   EXPECT_TRUE(client.Closed());
+}
+
+TEST_F(ServerTest, TheOwnerOfALongReviewIsWaitedFor) {
+  Start();
+  Client client = Connect();
+  ASSERT_TRUE(client.Send("POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n"));
+  EXPECT_EQ(Ask(Post("/webhook", kReview)).body, kAdmitted);  // the head has been read by now
+  ASSERT_TRUE(client.Send(std::string(kReview) + std::string(4096, ' ')));
+  EXPECT_EQ(client.Read().value_or(HttpAnswer{}).body,
+            Denied("u", 413, "request entity is too large; limit is 7340032 bytes"));
+}
+
+TEST_F(ServerTest, EveryRejectionOfAReviewIsADenial) {
+  options_.max_buffered_bytes = 2 << 20;
+  options_.request_timeout = milliseconds(50);
+  Start();
+  const auto denial = [&](const std::string& fields, const std::string& body) {
+    return Ask("POST /webhook HTTP/1.1\r\nHost: x\r\n" + fields + "\r\n" + body);
+  };
+  const std::string review(kReview);
+  const HttpAnswer chunked = denial("Transfer-Encoding: chunked\r\n", "46\r\n" + review);
+  EXPECT_EQ(chunked.status, 200);
+  EXPECT_EQ(chunked.Field("Content-Type"), "application/json");
+  EXPECT_TRUE(Contains(chunked.body, R"("code":411)")) << chunked.body;
+  EXPECT_TRUE(Contains(denial("Content-Encoding: gzip\r\n", "").body, R"("code":415)"));
+  EXPECT_TRUE(Contains(denial("Content-Length: x\r\n", "").body, R"("code":400)"));
+  // Half of it, too slowly; and more than all requests together may have.
+  EXPECT_EQ(denial("Content-Length: 100\r\n", review).body,
+            Denied("u", 408, "the request did not arrive in time"));
+  EXPECT_EQ(denial("Content-Length: 7000000\r\n", review + std::string(3 << 20, ' ')).body,
+            Denied("u", 503, "too many requests are being received"));
+  // The next request of the connection is another one.
+  Client client = Connect();
+  EXPECT_EQ(client.Ask(Post("/webhook", kReview)).value_or(HttpAnswer{}).body, kAdmitted);
+  EXPECT_EQ(client.Ask("nonsense\r\n\r\n").value_or(HttpAnswer{}).status, 400);
 }
 
 TEST_F(ServerTest, TheWebhookMayHaveAListenerOfItsOwn) {

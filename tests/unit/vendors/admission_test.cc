@@ -336,8 +336,16 @@ TEST(MthreadsAdmissionTest, CompletesWholeCardsAndChecksShares) {
                {"mthreads.com/sgpu-core", cores}});
   };
   EXPECT_EQ(of({{"mthreads.com/vgpu", "1"}, {"mthreads.com/sgpu-core", "1"}}),
-            "claimed; limit mthreads.com/sgpu-core=16; limit mthreads.com/sgpu-memory=96");
+            "claimed; limit mthreads.com/sgpu-core=16; limit mthreads.com/sgpu-memory=96; "
+            "warning mthreads.com/sgpu-core 1 becomes 16: the cards are given whole");
   EXPECT_EQ(of({{"mthreads.com/vgpu", "2"}, {"mthreads.com/sgpu-memory", "2"}}),
+            "claimed; limit mthreads.com/sgpu-core=32; limit mthreads.com/sgpu-memory=192; "
+            "annotation mthreads.com/request-gpu-num=2; "
+            "warning mthreads.com/sgpu-memory 2 becomes 192: the cards are given whole");
+  // As it was completed before.
+  EXPECT_EQ(of({{"mthreads.com/vgpu", "2"},
+                {"mthreads.com/sgpu-memory", "192"},
+                {"mthreads.com/sgpu-core", "32"}}),
             "claimed; limit mthreads.com/sgpu-core=32; limit mthreads.com/sgpu-memory=192; "
             "annotation mthreads.com/request-gpu-num=2");
   EXPECT_EQ(of({}, {{"mthreads.com/vgpu", "1"}, {"mthreads.com/sgpu-memory", "32"}}),

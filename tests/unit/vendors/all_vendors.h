@@ -112,6 +112,7 @@ inline std::string Completed(const core::Vendor& vendor, const core::Registry& r
     text += "; env " + variable.name + "=" + variable.value;
   tell("annotation", completion->annotations);
   if (!completion->runtime_class.empty()) text += "; runtime class " + completion->runtime_class;
+  for (const std::string& warning : completion->warnings) text += "; warning " + warning;
   return text;
 }
 

@@ -1,6 +1,8 @@
 // topology-aware: the cards with the best links between them.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <limits>
 #include <map>
 
 #include "support/builders.h"
@@ -196,6 +198,55 @@ TEST(TopologyTest, TheChoiceAmongSixteenCardsIsTheBest) {
   Links links;
   for (size_t i = 0; i + 2 < ids.size(); i += 2) links[{ids[i], ids[i + 2]}] = 2;
   EXPECT_EQ(Chosen(Ask("8"), Linked(ids, links, 1)), "o m k i g e c a");
+}
+
+// "00", "01", ...: as many ids, in the order of their numbers.
+std::vector<std::string> Numbered(int count) {
+  std::vector<std::string> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(std::to_string(i / 10) + std::to_string(i % 10));
+  return ids;
+}
+
+// Cards of groups of `size`, 10 within a group, 1 between groups.
+std::vector<Card> Grouped(int count, int size) {
+  const std::vector<std::string> ids = Numbered(count);
+  Links links;
+  for (int i = 0; i < count; ++i)
+    for (int j = i + 1; j < count; ++j)
+      if (i / size == j / size)
+        links[{ids[static_cast<size_t>(i)], ids[static_cast<size_t>(j)]}] = 10;
+  return Linked(ids, links, 1);
+}
+
+TEST(TopologyTest, AmongMoreCardsThanCanAllBeTriedAGroupIsFound) {
+  auto cards = Grouped(48, 12);
+  // The walk begins in the last group, which has only 11 cards left; the third is whole.
+  cards[47].healthy = false;
+  EXPECT_EQ(Chosen(Ask("12"), cards), "35 34 33 32 31 30 29 28 27 26 25 24");
+}
+
+TEST(TopologyTest, ManyCardsOfEqualLinksAreTheFirstOfTheWalk) {
+  EXPECT_EQ(Chosen(Ask("12"), Linked(Numbered(40), {})), "39 38 37 36 35 34 33 32 31 30 29 28");
+}
+
+TEST(TopologyTest, AHundredOfTwoHundredCardsTakeNoTime) {
+  // Every set would be 9 * 10^58 of them; this is some milliseconds.
+  const auto cards = Grouped(200, 100);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string chosen = Chosen(Ask("100"), cards);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_TRUE(chosen.starts_with("199 198 197 ")) << chosen;
+  EXPECT_TRUE(chosen.ends_with(" 102 101 100")) << chosen;
+}
+
+TEST(TopologyTest, AbsurdScoresDoNotWrap) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const auto cards =
+      Linked({"a", "b", "c", "d"}, {{{"a", "b"}, kMost}, {{"b", "c"}, kMost}, {{"a", "c"}, kMost}},
+             kLeast);
+  EXPECT_EQ(Chosen(Ask("3"), cards), "c b a");
+  EXPECT_EQ(Chosen(Ask("1"), cards), "d");
 }
 
 }  // namespace

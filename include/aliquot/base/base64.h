@@ -1,4 +1,6 @@
-// Base64, for credentials.
+// Base64 with padding (RFC 4648).
+//
+// Thread safety: every function from any thread.
 #pragma once
 
 #include <string>
@@ -6,10 +8,10 @@
 
 #include "aliquot/base/result.h"
 
-namespace aliquot::kube {
+namespace aliquot {
 
 // White space is skipped. Errors: kInvalid.
 Result<std::string> DecodeBase64(std::string_view text);
 std::string EncodeBase64(std::string_view bytes);
 
-}  // namespace aliquot::kube
+}  // namespace aliquot

@@ -1,4 +1,4 @@
-#include "kube/base64.h"
+#include "aliquot/base/base64.h"
 
 #include <openssl/evp.h>
 
@@ -6,19 +6,20 @@
 #include <cctype>
 #include <iterator>
 
-namespace aliquot::kube {
+namespace aliquot {
 
 Result<std::string> DecodeBase64(std::string_view text) {
   std::string in;
   std::copy_if(text.begin(), text.end(), std::back_inserter(in),
                [](unsigned char c) { return std::isspace(c) == 0; });
+  const size_t padding = in.ends_with("==") ? 2 : in.ends_with("=") ? 1 : 0;
   std::string out(in.size() / 4 * 3, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(in.data()),
                                    static_cast<int>(in.size()));
-  if (size < 0 || in.size() % 4 != 0) return InvalidError("not base64");
+  const bool padded_inside = in.find('=') < in.size() - padding;
+  if (size < 0 || in.size() % 4 != 0 || padded_inside) return InvalidError("not base64");
   // OpenSSL counts the padding as zero bytes.
-  const size_t padding = in.ends_with("==") ? 2 : in.ends_with("=") ? 1 : 0;
   out.resize(static_cast<size_t>(size) - padding);
   return out;
 }
@@ -32,4 +33,4 @@ std::string EncodeBase64(std::string_view bytes) {
   return out;
 }
 
-}  // namespace aliquot::kube
+}  // namespace aliquot
