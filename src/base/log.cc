@@ -60,8 +60,10 @@ void Write(spdlog::level::level_enum level, std::string_view fact, Fields fields
       line += ' ';
       line += field.key;
       line += '=';
-      if (NeedsQuotes(field.value)) AppendQuoted(line, field.value);
-      else line += field.value;
+      if (NeedsQuotes(field.value))
+        AppendQuoted(line, field.value);
+      else
+        line += field.value;
     }
   }
   logger->log(level, spdlog::string_view_t(line.data(), line.size()));

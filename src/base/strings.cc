@@ -88,9 +88,8 @@ bool IsLabelValue(std::string_view text) {
   if (text.empty()) return true;
   if (text.size() > 63 || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back()))
     return false;
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return IsAlphanumeric(c) || c == '.' || c == '_' || c == '-';
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsAlphanumeric(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 }  // namespace aliquot

@@ -137,8 +137,8 @@ int Run(const std::vector<Command>& commands, const Invocation& invocation) {
 }  // namespace
 
 Command CompletionCommand(std::vector<Command> commands) {
-  Command self{"completion", "print a completion script for a shell", Help, {},
-               {"bash", "zsh", "fish"}};
+  Command self{
+      "completion", "print a completion script for a shell", Help, {}, {"bash", "zsh", "fish"}};
   commands.push_back(self);
   self.run = [commands = std::move(commands)](const Invocation& invocation) {
     return Run(commands, invocation);

@@ -33,8 +33,7 @@ int Run(const Invocation& invocation) {
 }  // namespace
 
 Command ConfigCommand() {
-  return {"config", "check or show a device configuration file", Help, Run,
-          {"check", "show"}};
+  return {"config", "check or show a device configuration file", Help, Run, {"check", "show"}};
 }
 
 }  // namespace aliquot::cli

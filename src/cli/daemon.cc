@@ -57,10 +57,8 @@ Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::S
                            std::string(reason), std::move(message));
           },
           [this](bool waiting) { SetPollInterval(waiting); }),
-      nodes_(client_, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(flags),
-             clock),
-      quotas_(client_, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags),
-              clock),
+      nodes_(client_, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(flags), clock),
+      quotas_(client_, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags), clock),
       pods_(client_, scheduler_.pods(), scheduler_.pod_events(),
             UnfinishedOnly(CacheOptions(flags)), clock) {}
 

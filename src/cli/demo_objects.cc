@@ -51,8 +51,6 @@ Result<DemoObjects> ObjectsOf(std::string_view vendor) {
                       config::Suggestion(vendor, known) + "; there are " + KnownVendors());
 }
 
-std::string KnownVendors() {
-  return Join(VendorNames(), ", ") + " or " + std::string(kAllVendors);
-}
+std::string KnownVendors() { return Join(VendorNames(), ", ") + " or " + std::string(kAllVendors); }
 
 }  // namespace aliquot::cli

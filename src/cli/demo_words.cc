@@ -182,10 +182,9 @@ std::string InWords(const core::Share& share, const core::Device* card,
     amounts.push_back(std::move(text));
   }
   if (const auto cores = CoresOf(vendor, *card, share.cores); cores && cores->used > 0)
-    amounts.push_back(cores->unit == kPercent
-                          ? CoresInWords(cores->used, cores->unit)
-                          : std::to_string(cores->used) + " of " +
-                                CoresInWords(cores->total, cores->unit));
+    amounts.push_back(cores->unit == kPercent ? CoresInWords(cores->used, cores->unit)
+                                              : std::to_string(cores->used) + " of " +
+                                                    CoresInWords(cores->total, cores->unit));
   return Join(amounts, ", ");
 }
 

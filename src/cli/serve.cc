@@ -105,11 +105,11 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
     log::Error("Could not serve", {{"error", started.error().message}});
     return kExitFailure;
   }
-  server::MetricsServer metrics({.bind = flags.metrics_bind_address,
-                                 .write = [&](MetricsText& text) {
-                                   daemon.WriteMetrics(text);
-                                   server.WriteMetrics(text);
-                                 }});
+  server::MetricsServer metrics(
+      {.bind = flags.metrics_bind_address, .write = [&](MetricsText& text) {
+         daemon.WriteMetrics(text);
+         server.WriteMetrics(text);
+       }});
   if (const Result<void> started = metrics.Start(); !started) {
     log::Error("Could not serve metrics", {{"error", started.error().message}});
     return kExitFailure;

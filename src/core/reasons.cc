@@ -88,9 +88,7 @@ bool Refusal::unresolvable() const {
   return true;
 }
 
-size_t Refusal::Hash() const {
-  return StringHash()(text_) ^ (counts_.Hash() + cards_);
-}
+size_t Refusal::Hash() const { return StringHash()(text_) ^ (counts_.Hash() + cards_); }
 
 std::vector<std::string_view> Refusal::Words() const {
   if (!text_.empty()) return {text_};

@@ -15,8 +15,8 @@ bool SameDemand(const ContainerDemand& a, const ContainerDemand& b) {
 // All that a node's verdict depends on: neither whose pod it is nor how its
 // containers are called.
 bool SameShape(const PodRequest& a, const PodRequest& b) {
-  return std::ranges::equal(a.containers, b.containers, SameDemand) &&
-         a.selectors == b.selectors && a.numa_bind == b.numa_bind && a.notes == b.notes;
+  return std::ranges::equal(a.containers, b.containers, SameDemand) && a.selectors == b.selectors &&
+         a.numa_bind == b.numa_bind && a.notes == b.notes;
 }
 
 bool SamePolicy(const SchedulePolicy& a, const SchedulePolicy& b) {

@@ -150,23 +150,20 @@ AdmissionReview ReadReviewBeginning(std::string_view beginning) {
   // Where it ends in a brace, simdjson reads an object until something is missing. That
   // something will be is no news.
   const std::string text = std::string(WithoutOpenString(beginning)) + "}";
-  static_cast<void>(
-      json::ReadObject(text, [&](std::string_view key, value v, const Path& at) {
-        if (key == "apiVersion") review.api_version = ReadVersion(v, at);
-        if (key != "request") return;
-        EachField(v, at, [&](std::string_view inner, value uid, const Path& here) {
-          if (inner == "uid") review.uid = Text(uid, here);
-        });
-      }));
+  static_cast<void>(json::ReadObject(text, [&](std::string_view key, value v, const Path& at) {
+    if (key == "apiVersion") review.api_version = ReadVersion(v, at);
+    if (key != "request") return;
+    EachField(v, at, [&](std::string_view inner, value uid, const Path& here) {
+      if (inner == "uid") review.uid = Text(uid, here);
+    });
+  }));
   return review;
 }
 
 Result<SubmittedPod> ParseSubmittedPod(std::string_view text) {
   PodReader reader;
-  const Result<void> read =
-      json::ReadObject(text, [&](std::string_view key, value v, const Path& at) {
-        reader.ReadField(key, v, at);
-      });
+  const Result<void> read = json::ReadObject(
+      text, [&](std::string_view key, value v, const Path& at) { reader.ReadField(key, v, at); });
   if (!read) return InvalidError("Pod: " + read.error().message);
   return reader.TakePod();
 }

@@ -269,9 +269,10 @@ Result<Node> Client::PatchNode(std::string_view name, const std::string& merge_p
 }
 
 Result<void> Client::Bind(const Binding& binding, const CallOptions& call) {
-  Result<std::string> answer = impl_->Call(
-      Write("POST", PodPath(binding.pod.ns, binding.pod.name) + "/binding", binding.ToJson(), kJson),
-      call);
+  Result<std::string> answer =
+      impl_->Call(Write("POST", PodPath(binding.pod.ns, binding.pod.name) + "/binding",
+                        binding.ToJson(), kJson),
+                  call);
   if (!answer) return answer.error();
   return {};
 }

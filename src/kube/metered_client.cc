@@ -101,8 +101,7 @@ Result<Pod> MeteredClient::PatchPod(const ObjectRef& ref, const std::string& mer
 
 Result<Node> MeteredClient::PatchNode(std::string_view name, const std::string& merge_patch,
                                       const CallOptions& call) {
-  return calls_->Count(kPatchNode, clock_,
-                       [&] { return api_.PatchNode(name, merge_patch, call); });
+  return calls_->Count(kPatchNode, clock_, [&] { return api_.PatchNode(name, merge_patch, call); });
 }
 
 Result<void> MeteredClient::Bind(const Binding& binding, const CallOptions& call) {
@@ -116,8 +115,7 @@ Result<std::string> MeteredClient::CreateEvent(std::string_view ns, const std::s
 
 Result<void> MeteredClient::PatchEvent(std::string_view ns, std::string_view name,
                                        const std::string& patch, const CallOptions& call) {
-  return calls_->Count(kPatchEvent, clock_,
-                       [&] { return api_.PatchEvent(ns, name, patch, call); });
+  return calls_->Count(kPatchEvent, clock_, [&] { return api_.PatchEvent(ns, name, patch, call); });
 }
 
 Result<std::string> MeteredClient::List(const std::string& target, const std::stop_token& stop) {

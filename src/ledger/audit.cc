@@ -84,9 +84,8 @@ UsageTable Ledger::RebuildUsage() const {
 Ledger::Counts Ledger::Count() const {
   MutexLock lock(mutex_);
   Counts counts;
-  nodes_.ForEach([&](const std::string&, const NodeEntry& node) {
-    counts.nodes += node.usage ? 1 : 0;
-  });
+  nodes_.ForEach(
+      [&](const std::string&, const NodeEntry& node) { counts.nodes += node.usage ? 1 : 0; });
   for (const auto& [uid, pod] : pods_) ++(pod.bound ? counts.bound : counts.reservations);
   return counts;
 }

@@ -117,8 +117,7 @@ std::vector<QuotaRow> QuotaTable::Rows() const {
       add(vendor.config().memory_name, !total.zero(), total.Use().memory, limit.memory);
       add(vendor.config().cores_name, !total.zero(), total.Use().cores, limit.cores);
     }
-    for (auto& [resource, row] : by_resource)
-      rows.push_back({ns, resource, row.used, row.limit});
+    for (auto& [resource, row] : by_resource) rows.push_back({ns, resource, row.used, row.limit});
   }
   return rows;
 }

@@ -74,9 +74,8 @@ void SetQuantities(const StringMap& wanted, StringMap& list) {
 // The last entry of a name counts.
 void AppendEnv(std::vector<EnvVar> wanted, std::vector<EnvVar>& env) {
   for (EnvVar& variable : wanted) {
-    const auto last = std::find_if(env.rbegin(), env.rend(), [&](const EnvVar& there) {
-      return there.name == variable.name;
-    });
+    const auto last = std::find_if(
+        env.rbegin(), env.rend(), [&](const EnvVar& there) { return there.name == variable.name; });
     if (last == env.rend() || last->value != variable.value) env.push_back(std::move(variable));
   }
 }

@@ -45,8 +45,9 @@ void PodEvents::Observe(const kube::Pod& pod) {
   }
   const std::string* assigned = Find(pod.meta.annotations, kAssignedNodeKey);
   if (assigned != nullptr && *assigned != pod.node_name)
-    log::Warn("Counted pod where it runs, not where its annotation says",
-              {{"pod", Display(pod.meta.Ref())}, {"node", pod.node_name}, {"annotation", *assigned}});
+    log::Warn(
+        "Counted pod where it runs, not where its annotation says",
+        {{"pod", Display(pod.meta.Ref())}, {"node", pod.node_name}, {"annotation", *assigned}});
   for (const std::string& problem : written.problems) {
     log::Warn("Closed a node to further pods of a vendor: an allocation cannot be read",
               {{"pod", Display(pod.meta.Ref())}, {"node", pod.node_name}, {"error", problem}});

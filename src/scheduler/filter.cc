@@ -47,8 +47,8 @@ void TellRefusals(const core::Decision& decision, std::span<const std::string_vi
   std::vector<Told> told;
   for (const core::Refusal& refusal : decision.refusals) {
     answer.texts.push_back(refusal.ToString());
-    told.push_back({refusal.unresolvable() ? &answer.unresolvable : &answer.failed,
-                    answer.texts.back()});
+    told.push_back(
+        {refusal.unresolvable() ? &answer.unresolvable : &answer.failed, answer.texts.back()});
   }
   for (const core::RefusedNode& refused : decision.refused) {
     const Told& why = told[refused.refusal];
@@ -159,15 +159,14 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
     answer.texts.push_back(policy.error().message);
     const std::string_view reason = answer.texts.back();
     for (const std::string_view name : names)
-      answer.unresolvable.push_back(
-          {name, ledger_.Node(name) ? reason : core::kNodeUnregistered});
+      answer.unresolvable.push_back({name, ledger_.Node(name) ? reason : core::kNodeUnregistered});
     RemoveAssignment(request, deadline);
     record_(pod.pod, true, kFailed, core::DescribeRefusal(names.size(), reason));
     return answer;
   }
 
-  ledger::Ledger::Outcome outcome = metrics_.Timed(
-      Stage::kFilterDecide, [&] { return ledger_.Schedule(pod, names, *policy); });
+  ledger::Ledger::Outcome outcome =
+      metrics_.Timed(Stage::kFilterDecide, [&] { return ledger_.Schedule(pod, names, *policy); });
   const core::Decision& decision = outcome.decision;
   if (!decision.fits()) {
     answer.outcome = FilterOutcome::kRefused;

@@ -286,23 +286,23 @@ std::vector<PodSample> ReadPods(std::span<const Ledger::Held> pods, const Cards&
   std::set<std::pair<size_t, std::string_view>> told;  // of the pods of one name
   for (const Ledger::Held* pod : InOrder(pods)) {
     const auto& [ns, name, uid] = pod->pod;
-    const bool same_name = before != nullptr && before->pod.ns == ns &&
-                           before->pod.name == name && before->node == pod->node;
+    const bool same_name = before != nullptr && before->pod.ns == ns && before->pod.name == name &&
+                           before->node == pod->node;
     if (!same_name) told.clear();
     before = pod;
-    const std::string place = Label("namespace", ns) + Label("node", pod->node) +
-                              Label("pod", name) + std::string(kZone);
+    const std::string place =
+        Label("namespace", ns) + Label("node", pod->node) + Label("pod", name) + std::string(kZone);
     const std::string legacy_place = Label("nodename", pod->node) + Label("podname", name) +
                                      Label("podnamespace", ns) + std::string(kZone);
     for (const PodShare& share : SharesOf(*pod)) {
       if (!told.emplace(share.container, share.device_id).second) continue;
       PodSample sample;
       const auto container = static_cast<int64_t>(share.container);
-      sample.labels = Label("container_index", container) +
-                      Label("device_uuid", share.device_id) + place;
+      sample.labels =
+          Label("container_index", container) + Label("device_uuid", share.device_id) + place;
       if (legacy)
-        sample.legacy_labels = Label("containeridx", container) +
-                               Label("deviceuuid", share.device_id) + legacy_place;
+        sample.legacy_labels =
+            Label("containeridx", container) + Label("deviceuuid", share.device_id) + legacy_place;
       const CardFacts* card = cards.Find(pod->node, share.vendor, share.device_id);
       sample.memory = Bytes(share.memory);
       sample.legacy_cores = static_cast<double>(share.cores);
@@ -339,13 +339,13 @@ struct InstanceLabels {
 void AddInstance(const core::Instance& instance, const CardFacts& card, std::string_view node,
                  InstanceLabels& labels) {
   const core::InstanceIdentity& identity = *instance.identity;
-  labels.now.insert(
-      Label("compute_instance_id", identity.compute_instance) + Label("device_index", card.index) +
-      Label("device_uuid", instance.device_id) + Label("gpu_instance_id", identity.gpu_instance) +
-      Label("mig_uuid", identity.uuid) + Label("node", node) +
-      Label("placement_size", instance.place.size) +
-      Label("placement_start", instance.place.start) + Label("profile", instance.profile) +
-      std::string(kZone));
+  labels.now.insert(Label("compute_instance_id", identity.compute_instance) +
+                    Label("device_index", card.index) + Label("device_uuid", instance.device_id) +
+                    Label("gpu_instance_id", identity.gpu_instance) +
+                    Label("mig_uuid", identity.uuid) + Label("node", node) +
+                    Label("placement_size", instance.place.size) +
+                    Label("placement_start", instance.place.start) +
+                    Label("profile", instance.profile) + std::string(kZone));
   labels.legacy.insert(
       Label("deviceidx", card.index) + Label("deviceuuid", instance.device_id) +
       Label("migname", instance.profile + "-" + std::to_string(identity.gpu_instance)) +

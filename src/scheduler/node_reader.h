@@ -16,8 +16,8 @@ struct UnreadableVendor {
 };
 
 struct NodeReading {
-  core::NodeInventory inventory;            // cards of the vendors that could be read
-  std::vector<UnreadableVendor> problems;   // ascending by vendor
+  core::NodeInventory inventory;           // cards of the vendors that could be read
+  std::vector<UnreadableVendor> problems;  // ascending by vendor
 
   // "<vendor key>: <problem>; ..."
   std::string DescribeProblems(const core::Registry& registry) const;

@@ -34,8 +34,8 @@ bool Matches(const StringMap& labels, const StringMap& selector) {
 
 // Vendors take part in the handshake where the node knows them.
 bool TakesPart(const core::VendorSpec& spec, const StringMap& annotations) {
-  return !spec.node_handshake.empty() && (annotations.contains(spec.node_register) ||
-                                          annotations.contains(spec.node_handshake));
+  return !spec.node_handshake.empty() &&
+         (annotations.contains(spec.node_register) || annotations.contains(spec.node_handshake));
 }
 
 }  // namespace

@@ -134,9 +134,9 @@ void Scheduler::WriteMetrics(MetricsText& text) const {
 }
 
 void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const {
-  constexpr std::pair<Duration, std::string_view> kAges[] = {
-      {std::chrono::minutes(1), "under_1m"}, {std::chrono::minutes(5), "1m_to_5m"},
-      {Duration::max(), "over_5m"}};
+  constexpr std::pair<Duration, std::string_view> kAges[] = {{std::chrono::minutes(1), "under_1m"},
+                                                             {std::chrono::minutes(5), "1m_to_5m"},
+                                                             {Duration::max(), "over_5m"}};
   size_t bound = 0;
   std::map<std::string_view, size_t> reservations;
   for (const ledger::Ledger::Held& pod : pods) {
@@ -144,8 +144,9 @@ void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsT
     if (pod.bound)
       ++bound;
     else
-      ++reservations[std::ranges::find_if(kAges, [&](const auto& a) { return age < a.first; })
-                         ->second];
+      ++reservations[std::ranges::find_if(kAges, [&](const auto& a) {
+                       return age < a.first;
+                     })->second];
   }
   text.Begin("aliquot_ledger_nodes", Type::kGauge, "Nodes with cards that we know.");
   text.Sample({}, static_cast<double>(ledger_.Count().nodes));
@@ -176,8 +177,8 @@ void Scheduler::WriteNodeLocks(MetricsText& text) const {
     if (lock == nullptr) continue;
     ++held;
     if (const Result<codec::NodeLock> read = codec::ParseNodeLock(*lock))
-      oldest = std::max(oldest, Age(clock_.Now().time_since_epoch()) -
-                                    Age(read->time.time_since_epoch()));
+      oldest = std::max(oldest,
+                        Age(clock_.Now().time_since_epoch()) - Age(read->time.time_since_epoch()));
   }
   text.Begin("aliquot_node_locks", Type::kGauge, "Nodes whose lock is held.");
   text.Sample({}, static_cast<double>(held));

@@ -114,8 +114,8 @@ void Connection::ReadHead() {
   const size_t cap = match_.route ? match_.route->body_cap : limits_.unrouted_body_bytes;
   if (head.content_length > cap) {
     too_long_ = {"413 Content Too Large", "the body of " + std::to_string(head.content_length) +
-                                              " bytes is over the limit of " +
-                                              std::to_string(cap) + " bytes for " +
+                                              " bytes is over the limit of " + std::to_string(cap) +
+                                              " bytes for " +
                                               head.target.substr(0, head.target.find('?'))};
     return;
   }

@@ -27,8 +27,9 @@ class Connection {
  public:
   struct Limits {
     size_t head_bytes = 16 << 10;
-    size_t unrouted_body_bytes = 1 << 20;                 // where no route says otherwise
-    Duration head_timeout = std::chrono::seconds(15);     // from a request's first byte; of a handshake
+    size_t unrouted_body_bytes = 1 << 20;  // where no route says otherwise
+    Duration head_timeout =
+        std::chrono::seconds(15);  // from a request's first byte; of a handshake
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
     Duration write_timeout = std::chrono::seconds(30);
@@ -91,13 +92,13 @@ class Connection {
   std::string in_;      // of the head until that is complete, then of the body, and what follows
   size_t scanned_ = 0;  // of in_: holds no end of a head
   std::optional<Head> head_;
-  Match match_;  // of the head
+  Match match_;                        // of the head
   std::optional<Rejection> too_long_;  // of a body over its cap; waits for its beginning
-  std::string out_;        // of the answer
-  size_t sent_ = 0;        // of out_
-  bool last_ = false;      // close after out_
-  bool draining_ = false;  // reading away what the peer still sends before we close
-  SteadyTime since_;       // of the request's first byte, the answer, or the idle time
+  std::string out_;                    // of the answer
+  size_t sent_ = 0;                    // of out_
+  bool last_ = false;                  // close after out_
+  bool draining_ = false;              // reading away what the peer still sends before we close
+  SteadyTime since_;                   // of the request's first byte, the answer, or the idle time
 };
 
 }  // namespace aliquot::server

@@ -20,7 +20,7 @@ struct Rejection {
 
 struct Head {
   std::string method;
-  std::string target;  // begins with '/', may have a query
+  std::string target;        // begins with '/', may have a query
   std::string content_type;  // as it was sent; empty: not given
   size_t content_length = 0;
   bool keep_alive = true;

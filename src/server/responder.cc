@@ -1,12 +1,13 @@
 #include "server/responder.h"
 
+#include <httplib.h>
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 #include "aliquot/base/log.h"
-#include <httplib.h>
 
 namespace aliquot::server {
 namespace {
@@ -86,8 +87,12 @@ class Responder final : public httplib::Server {
     const Match& match = request_->match;
     if (!match.route) return AnswerWithoutRoute(match, response);
     try {
-      Call call{http, std::move(request_->body), request_->received, std::move(*caller_gone_),
-                request_->head.content_type, request_->head.accepts_gzip};
+      Call call{http,
+                std::move(request_->body),
+                request_->received,
+                std::move(*caller_gone_),
+                request_->head.content_type,
+                request_->head.accepts_gzip};
       match.route->handler(call, response);
     } catch (const std::exception& failure) {
       log::Error("Handler threw", {{"path", http.path}, {"error", failure.what()}});

@@ -148,8 +148,9 @@ std::string AnswerReview(scheduler::Extender& extender, std::string_view content
                          std::string_view body) {
   if (body.empty()) return Refuse({}, 400, "request body is empty");
   if (!IsJson(content_type))
-    return Refuse({}, 400, "contentType=" + std::string(content_type) + ", expected " +
-                               std::string(kJsonType));
+    return Refuse(
+        {}, 400,
+        "contentType=" + std::string(content_type) + ", expected " + std::string(kJsonType));
   const Result<kube::AdmissionReview> review = kube::ParseAdmissionReview(body);
   if (!review) return Refuse(kube::ReadReviewBeginning(body), 400, review.error().message);
   if (review->object.empty()) return Refuse(*review, 400, "there is no content to decode");
@@ -170,9 +171,9 @@ std::string RefuseReview(std::string_view beginning, const Rejection& rejection,
   constexpr int kTooLong = 413;
   const auto code = static_cast<int>(ParseInt64(rejection.status.substr(0, 3)).value_or(500));
   return Refuse(kube::ReadReviewBeginning(beginning), code,
-                code == kTooLong ? "request entity is too large; limit is " + std::to_string(cap) +
-                                       " bytes"
-                                 : rejection.text);
+                code == kTooLong
+                    ? "request entity is too large; limit is " + std::to_string(cap) + " bytes"
+                    : rejection.text);
 }
 
 }  // namespace aliquot::server

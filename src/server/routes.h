@@ -2,13 +2,14 @@
 // whose threads, and how long its body may be.
 #pragma once
 
+#include <httplib.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "aliquot/base/clock.h"
-#include <httplib.h>
 #include "server/head.h"
 #include "server/worker_pool.h"
 

@@ -113,12 +113,15 @@ struct Server::Impl {
   // let the pod through.
   Route WebhookRoute() {
     const size_t cap = options.webhook_body_bytes;
-    return {"POST", "/webhook", &webhooks, cap,
-            [this](Call& call, auto& response) { Webhook(extender, call, response); },
-            [cap](const Rejection& rejection, std::string_view beginning) {
-              return Rejection{"200 OK", RefuseReview(beginning, rejection, cap),
-                               "application/json"};
-            }};
+    return {
+        "POST",
+        "/webhook",
+        &webhooks,
+        cap,
+        [this](Call& call, auto& response) { Webhook(extender, call, response); },
+        [cap](const Rejection& rejection, std::string_view beginning) {
+          return Rejection{"200 OK", RefuseReview(beginning, rejection, cap), "application/json"};
+        }};
   }
 
   // Of `bind`.

@@ -320,8 +320,8 @@ void AppendFailures(std::string& json, const std::vector<FailedNode>& failures) 
     json += "null";
     return;
   }
-  json.reserve(json.size() + failures.size() * (failures[0].node.size() * 5 / 4 +
-                                                failures[0].reason.size() + 6));
+  json.reserve(json.size() +
+               failures.size() * (failures[0].node.size() * 5 / 4 + failures[0].reason.size() + 6));
   // Many nodes share few reasons: each is encoded once.
   std::unordered_map<const char*, std::string> reasons;
   json += '{';

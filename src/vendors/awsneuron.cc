@@ -206,9 +206,9 @@ void Annotate(const core::Assigned& assigned, StringMap& annotations) {
 
 int64_t QuotaCores(const Device&, int64_t mask) { return CountBits(mask); }
 
-constexpr core::Gate kGates[] = {core::gates::IdAllowed,      core::gates::FreeSlot,
-                                 core::gates::IdleUnderMutex, QuotaAllowsOne,
-                                 HasFreeCores,                core::gates::FreeCores};
+constexpr core::Gate kGates[] = {
+    core::gates::IdAllowed, core::gates::FreeSlot, core::gates::IdleUnderMutex,
+    QuotaAllowsOne,         HasFreeCores,          core::gates::FreeCores};
 constexpr std::string_view kOtherPodKeys[] = {kIdsKey, kTimeKey, kAllocatedKey, kNodeKey,
                                               kResourceKey};
 

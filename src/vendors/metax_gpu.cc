@@ -24,8 +24,8 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
   return request;
 }
 
-// As facts of the node's first GPU: "<key>" where the node has the table, and "<key> <number of GPUs>". A
-// table that cannot be read is there and empty.
+// As facts of the node's first GPU: "<key>" where the node has the table, and "<key> <number of
+// GPUs>". A table that cannot be read is there and empty.
 core::Facts ReadTables(const core::NodeSpec& node) {
   core::Facts facts;
   for (const std::string_view key : {kLossesKey, kScoresKey}) {
@@ -56,17 +56,15 @@ Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::Nod
 // The higher the better under binpack, the lower under spread.
 float ScoreNode(const core::NodeView& view) {
   const auto is_ours = [&](const Device& card) { return card.vendor == view.vendor.id(); };
-  const auto count =
-      std::count_if(view.placed.begin(), view.placed.end(), [&](const core::Placed& placed) {
-        return is_ours(view.cards()[placed.device]);
-      });
+  const auto count = std::count_if(
+      view.placed.begin(), view.placed.end(),
+      [&](const core::Placed& placed) { return is_ours(view.cards()[placed.device]); });
   if (count == 0) return 0;
   const Device& first = *std::find_if(view.cards().begin(), view.cards().end(), is_ours);
   const bool spread = view.policy.spread_nodes;
   const std::string key(spread ? kScoresKey : kLossesKey);
   if (!spread && !first.facts.contains(key)) return 0;
-  const int64_t amount =
-      core::NumberOf(first.facts, key + " " + std::to_string(count)).value_or(0);
+  const int64_t amount = core::NumberOf(first.facts, key + " " + std::to_string(count)).value_or(0);
   return kBestNode - static_cast<float>(amount);
 }
 

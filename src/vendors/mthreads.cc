@@ -39,8 +39,8 @@ std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
 bool IsSizeOfAShare(std::string_view memory) {
   constexpr int64_t kSizes[] = {2, 4, 8, 16, 32, 64, kWholeMemory};
   const std::optional<Quantity> quantity = Quantity::Parse(memory);
-  return quantity && std::find(std::begin(kSizes), std::end(kSizes), quantity->AsInt64()) !=
-                         std::end(kSizes);
+  return quantity &&
+         std::find(std::begin(kSizes), std::end(kSizes), quantity->AsInt64()) != std::end(kSizes);
 }
 
 // Several cards, and one without memory, are whole cards, whatever the pod says; it is

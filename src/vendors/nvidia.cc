@@ -85,7 +85,8 @@ Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor, const cor
     card.cordoned =
         !card.id.empty() && std::find(cordoned.begin(), cordoned.end(), card.id) != cordoned.end();
     if (mig::IsMig(card)) card.profiles = std::move(entry.mig_profiles);
-    if (const auto at = scores.find(card.id); at != scores.end()) card.pair_scores = std::move(at->second);
+    if (const auto at = scores.find(card.id); at != scores.end())
+      card.pair_scores = std::move(at->second);
     cards.push_back(std::move(card));
   }
   return cards;

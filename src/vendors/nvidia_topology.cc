@@ -30,8 +30,7 @@ struct Choice {
 template <typename Visit>
 void ForEachScore(std::span<const Device> devices, std::span<const Pick> candidates, Visit visit) {
   std::multimap<std::string_view, size_t> by_id;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    by_id.emplace(devices[candidates[i].device].id, i);
+  for (size_t i = 0; i < candidates.size(); ++i) by_id.emplace(devices[candidates[i].device].id, i);
   for (size_t i = 0; i < candidates.size(); ++i)
     for (const auto& [id, score] : devices[candidates[i].device].pair_scores) {
       const auto [begin, end] = by_id.equal_range(id);

@@ -32,8 +32,8 @@ void Decide(benchmark::State& state, size_t nodes, size_t running, Stream stream
 
 void Register(size_t nodes, size_t running) {
   const auto add = [&](const std::string& what, Stream stream, bool spread) {
-    const std::string name = "core/" + what + "/nodes:" + std::to_string(nodes) +
-                             "/running:" + std::to_string(running);
+    const std::string name =
+        "core/" + what + "/nodes:" + std::to_string(nodes) + "/running:" + std::to_string(running);
     benchmark::RegisterBenchmark(name.c_str(), Decide, nodes, running, stream, spread)
         ->Unit(benchmark::kMicrosecond);
   };

@@ -1,9 +1,8 @@
 // The daemon's HTTP server with a /filter that does nothing: its body is read, and
 // answered at once with what a refusal looks like. What is left of a /filter
 // beside this is the daemon's own work. Serves until SIGTERM or SIGINT.
-#include <signal.h>
-
 #include <httplib.h>
+#include <signal.h>
 
 #include <chrono>
 #include <iostream>
@@ -34,8 +33,8 @@ int main() {
   const Handler handler = [](Call&, httplib::Response& response) {
     response.set_content(kAnswer, "application/json");
   };
-  const RouteTable routes(
-      {{"POST", "/filter", &filters, as_the_daemon.filter_body_bytes, handler}}, filters);
+  const RouteTable routes({{"POST", "/filter", &filters, as_the_daemon.filter_body_bytes, handler}},
+                          filters);
   Gatekeeper gatekeeper({});
   const aliquot::Result<int> port = gatekeeper.Listen("127.0.0.1:0", routes);
   if (!port) {

@@ -21,11 +21,11 @@ namespace {
 // The folder of the vendor's cases.
 std::string FolderOf(std::string_view key) {
   static const std::map<std::string_view, std::string> kFolders = {
-      {"AMD", "amd"},          {"AWSNeuron", "awsneuron"}, {"Biren", "biren"},
-      {"MLU", "cambricon"},    {"Enflame", "enflame"},     {"GCU", "enflame"},
-      {"DCU", "hygon"},        {"XPU", "kunlun"},          {"kunlun", "kunlun"},
-      {"Metax-GPU", "metax"},  {"Metax-SGPU", "metax"},    {"Mthreads", "mthreads"},
-      {"NVIDIA", "nvidia"},    {"Vastai", "vastai"}};
+      {"AMD", "amd"},         {"AWSNeuron", "awsneuron"}, {"Biren", "biren"},
+      {"MLU", "cambricon"},   {"Enflame", "enflame"},     {"GCU", "enflame"},
+      {"DCU", "hygon"},       {"XPU", "kunlun"},          {"kunlun", "kunlun"},
+      {"Metax-GPU", "metax"}, {"Metax-SGPU", "metax"},    {"Mthreads", "mthreads"},
+      {"NVIDIA", "nvidia"},   {"Vastai", "vastai"}};
   if (key.starts_with("Ascend")) return "ascend";
   if (key.starts_with("MR-") || key.starts_with("BI-")) return "iluvatar";
   return kFolders.at(key);
@@ -106,9 +106,9 @@ TEST_P(GateTest, IsMissedByACaseOfItsVendor) {
     return WithoutGate(registry, gate);
   };
   const std::vector<nlohmann::json> cases = CasesOf(gate.folder);
-  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const nlohmann::json& test) {
-    return !Play(test, change).empty();
-  })) << "no case in " << gate.folder << " fails without gate " << gate.position << " (from 0) of "
+  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
+                          [&](const nlohmann::json& test) { return !Play(test, change).empty(); }))
+      << "no case in " << gate.folder << " fails without gate " << gate.position << " (from 0) of "
       << gate.keys.front();
 }
 

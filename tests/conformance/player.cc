@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 const fs::path kHome = CONFORMANCE_DIR;
 constexpr std::chrono::seconds kPatience{20};
-constexpr size_t kCaches = 3;  // nodes, pods, quotas
+constexpr size_t kCaches = 3;           // nodes, pods, quotas
 constexpr const char* kImage = "test";  // of containers that a case gives none
 constexpr const char* kHold = "conformance.test/hold";
 
@@ -344,9 +344,9 @@ class Daemon {
       if (name != "HAMI_NODELOCK_EXPIRE") throw Broken("only run.py can set " + name);
       lock_expiry = value;
     }
-    daemon_ = std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
-                                            lock_expiry.empty() ? nullptr : lock_expiry.c_str(),
-                                            clock);
+    daemon_ =
+        std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
+                                      lock_expiry.empty() ? nullptr : lock_expiry.c_str(), clock);
     daemon_->Start();
   }
 
@@ -432,8 +432,7 @@ class Walk {
 
   Json Want(const Json& step) const {
     const WallTime now = clock_.Now();
-    return WithPlainQuantities(
-        WithoutTimes(Dated(step.value("want", Json::object()), now), now));
+    return WithPlainQuantities(WithoutTimes(Dated(step.value("want", Json::object()), now), now));
   }
 
  private:
@@ -674,9 +673,8 @@ class Walk {
                     {"oldObject", nullptr},
                     {"dryRun", false}};
     request.update(what.value("request", Json::object()));
-    const Json answer = daemon_->Review({{"apiVersion", "admission.k8s.io/v1"},
-                                         {"kind", "AdmissionReview"},
-                                         {"request", request}});
+    const Json answer = daemon_->Review(
+        {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}});
     const Json& response = answer["response"];
     Json patched = pod;
     if (response.contains("patch"))

@@ -9,7 +9,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     fuzz::RequireMessage(slices.error());
   if (const auto cards = codec::ParseMetaxDevices(text); !cards)
     fuzz::RequireMessage(cards.error());
-  if (const auto table = codec::ParseCountTable(text); !table)
-    fuzz::RequireMessage(table.error());
+  if (const auto table = codec::ParseCountTable(text); !table) fuzz::RequireMessage(table.error());
   return 0;
 }

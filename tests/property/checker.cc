@@ -41,8 +41,8 @@ std::vector<std::vector<Share>> SharesOf(const Resident& pod, const Hardware& ha
     std::vector<Share>& shares = containers.emplace_back();
     for (const std::string& entry : SplitAt(container, ':')) {
       const std::vector<std::string> fields = SplitAt(entry, ',');
-      shares.push_back({fields.at(0), fields.at(1), std::stoll(fields.at(2)),
-                        std::stoll(fields.at(3))});
+      shares.push_back(
+          {fields.at(0), fields.at(1), std::stoll(fields.at(2)), std::stoll(fields.at(3))});
     }
   }
   containers.resize(std::max(containers.size(), pod.kinds.size()));
@@ -245,8 +245,8 @@ std::vector<Instance> InstancesOn(const Host& host, const Card& card,
       const size_t container = one["containerIndex"];
       if (one["gpuUUID"] != card.id) continue;
       if (pod.init_done && pod.kinds.at(container) == Kind::kInit) continue;
-      instances.push_back({&pod, container, one["profile"], one["placement"]["start"],
-                           one["placement"]["size"]});
+      instances.push_back(
+          {&pod, container, one["profile"], one["placement"]["start"], one["placement"]["size"]});
     }
   }
   return instances;
@@ -255,8 +255,7 @@ std::vector<Instance> InstancesOn(const Host& host, const Card& card,
 // One takes over what the other, of an init container of the same pod, had.
 bool FollowsInit(const Instance& a, const Instance& b) {
   return a.pod == b.pod && a.container != b.container && a.start == b.start && a.size == b.size &&
-         a.profile == b.profile &&
-         a.pod->kinds[std::min(a.container, b.container)] == Kind::kInit;
+         a.profile == b.profile && a.pod->kinds[std::min(a.container, b.container)] == Kind::kInit;
 }
 
 void CheckGeometry(const Host& host, const Card& card, const std::vector<Resident>& residents,
@@ -268,9 +267,8 @@ void CheckGeometry(const Host& host, const Card& card, const std::vector<Residen
     const auto profile =
         std::find_if(card.profiles.begin(), card.profiles.end(),
                      [&](const Profile& known) { return known.name == one.profile; });
-    if (profile == card.profiles.end() ||
-        std::count(profile->places.begin(), profile->places.end(),
-                   std::pair(one.start, one.size)) == 0)
+    if (profile == card.profiles.end() || std::count(profile->places.begin(), profile->places.end(),
+                                                     std::pair(one.start, one.size)) == 0)
       faults.push_back(card.id + ": no place for " + one.profile);
     for (size_t j = 0; j < i; ++j)
       if (one.Overlaps(instances[j]) && !FollowsInit(one, instances[j]))
@@ -389,8 +387,7 @@ void CheckGroups(const Choice& choice, Lines& faults) {
       any_left = true;
       if (taken.contains(card.group)) left_over.insert(card.group);
     }
-  if (taken.size() > 1 && left_over.size() > 1)
-    faults.push_back("several groups were broken up");
+  if (taken.size() > 1 && left_over.size() > 1) faults.push_back("several groups were broken up");
   if (taken.contains("") && any_left) faults.push_back("a card without a group before others");
 }
 
@@ -409,9 +406,17 @@ void CheckWings(const Choice& choice, Lines& faults) {
   const std::vector<int64_t> cards = choice.Indexes();
   const auto in_wing = [](int64_t index, bool right) { return (index >= 4) == right; };
   const bool one_wing = cards.back() < 4 || cards.front() >= 4;
-  static const std::set<std::vector<int64_t>> kAcross = {
-      {0, 4},       {1, 5},       {2, 6},       {3, 7},       {0, 1, 4, 5}, {2, 3, 6, 7},
-      {0, 2, 4, 6}, {1, 3, 5, 7}, {0, 3, 4, 7}, {1, 2, 5, 6}, {0, 1, 2, 3, 4, 5, 6, 7}};
+  static const std::set<std::vector<int64_t>> kAcross = {{0, 4},
+                                                         {1, 5},
+                                                         {2, 6},
+                                                         {3, 7},
+                                                         {0, 1, 4, 5},
+                                                         {2, 3, 6, 7},
+                                                         {0, 2, 4, 6},
+                                                         {1, 3, 5, 7},
+                                                         {0, 3, 4, 7},
+                                                         {1, 2, 5, 6},
+                                                         {0, 1, 2, 3, 4, 5, 6, 7}};
   if (!one_wing && !kAcross.contains(cards)) faults.push_back("cards that are not connected");
   for (const bool right : {false, true}) {
     int64_t idle = 0;
@@ -463,10 +468,9 @@ bool UsesAnySelector(const Hardware& hardware, const Resident& pod) {
 }
 
 bool HasGroups(const Choice& choice) {
-  return std::any_of(
-      choice.host.cards.begin(), choice.host.cards.end(), [&](const Card& card) {
-        return card.vendor == choice.hardware.key && !card.group.empty();
-      });
+  return std::any_of(choice.host.cards.begin(), choice.host.cards.end(), [&](const Card& card) {
+    return card.vendor == choice.hardware.key && !card.group.empty();
+  });
 }
 
 bool KeepsGroups(const Choice& choice) {
@@ -578,9 +582,8 @@ std::vector<std::string> FaultsOfChoice(const Host& host, const std::vector<Resi
     for (size_t i = 0; i < chosen.kinds.size(); ++i) {
       Choice choice{host, hardware, chosen, i, {}, of_others};
       choice.busy.insert(twins.begin(), twins.end());
-      choice.unlimited =
-          !quotas.contains(chosen.ns) && !UsesAnySelector(hardware, chosen) &&
-          !Listed(At(chosen.annotations, "hami.io/gpu-scheduler-policy"), "mutex");
+      choice.unlimited = !quotas.contains(chosen.ns) && !UsesAnySelector(hardware, chosen) &&
+                         !Listed(At(chosen.annotations, "hami.io/gpu-scheduler-policy"), "mutex");
       for (const Share& share : containers[i]) {
         const Card* card = host.Find(key, share.id);
         if (card == nullptr) {

@@ -64,7 +64,8 @@ Resident Pod(const std::string& uid, const std::string& vendor, const std::strin
 StringMap Instance(const std::string& start) {
   return {{"hami.io/vgpu-mig-allocations",
            R"([{"containerIndex":0,"deviceIndex":0,"gpuUUID":"m","profile":"1g","placement":)"
-           R"({"start":)" + start + R"(,"size":1}}])"}};
+           R"({"start":)" +
+               start + R"(,"size":1}}])"}};
 }
 
 bool Tells(const std::vector<std::string>& faults, const std::string& fault) {
@@ -76,34 +77,46 @@ bool Tells(const std::vector<std::string>& faults, const std::string& fault) {
 TEST(Checker, FindsWhatIsGivenTwice) {
   const Card neuron = With(CardOf("AWSNeuron", "c"), "", 3);
   const Broken rows[] = {
-      {"slots 3 of 2", {CardOf("DCU", "c")},
+      {"slots 3 of 2",
+       {CardOf("DCU", "c")},
        {Pod("a", "DCU", "c,DCU,1,1:;c,DCU,1,1:;c,DCU,1,1:;")}},
-      {"memory 1001 of 1000", {CardOf("DCU", "c")},
+      {"memory 1001 of 1000",
+       {CardOf("DCU", "c")},
        {Pod("a", "DCU", "c,DCU,600,1:;"), Pod("b", "DCU", "c,DCU,401,1:;")}},
-      {"cores 101 of 100", {CardOf("DCU", "c")},
+      {"cores 101 of 100",
+       {CardOf("DCU", "c")},
        {Pod("a", "DCU", "c,DCU,1,50:;"), Pod("b", "DCU", "c,DCU,1,51:;")}},
-      {"not alone with all cores", {CardOf("DCU", "c")},
+      {"not alone with all cores",
+       {CardOf("DCU", "c")},
        {Pod("a", "DCU", "c,DCU,1,100:;"), Pod("b", "DCU", "c,DCU,1,0:;")}},
-      {"cores given to two pods", {neuron},
+      {"cores given to two pods",
+       {neuron},
        {Pod("a", "AWSNeuron", "c,AWSNeuron,0,1:;"), Pod("b", "AWSNeuron", "c,AWSNeuron,0,1:;")}},
       {"beside 1", {neuron}, {Pod("a", "AWSNeuron", "c,AWSNeuron,0,1:;c,AWSNeuron,0,1:;")}},
-      {"parts of two sizes", {CardOf("XPU", "c")},
+      {"parts of two sizes",
+       {CardOf("XPU", "c")},
        {Pod("a", "XPU", "c,XPU,100,25:;"), Pod("b", "XPU", "c,XPU,200,50:;")}},
-      {"a class beside none", {CardOf("Metax-SGPU", "c")},
+      {"a class beside none",
+       {CardOf("Metax-SGPU", "c")},
        {Pod("a", "Metax-SGPU", "c,M,1,1:;", {{"metax-tech.com/sgpu-app-class", "offline"}}),
         Pod("b", "Metax-SGPU", "c,M,1,1:;")}},
-      {"two QoS", {CardOf("Metax-SGPU", "c")},
+      {"two QoS",
+       {CardOf("Metax-SGPU", "c")},
        {Pod("a", "Metax-SGPU", "c,M,1,1:;", {{"metax-tech.com/sgpu-qos-policy", "best-effort"}}),
         Pod("b", "Metax-SGPU", "c,M,1,1:;", {{"metax-tech.com/sgpu-qos-policy", "fixed-share"}})}},
-      {"whole and in parts", {CardOf("GCU", "g"), CardOf("Enflame", "e")},
+      {"whole and in parts",
+       {CardOf("GCU", "g"), CardOf("Enflame", "e")},
        {Pod("a", "GCU", "g,GCU,100,100:;"), Pod("b", "Enflame", "e,Enflame,1,1:;")}},
-      {"instances lie on each other", {CutUp()},
+      {"instances lie on each other",
+       {CutUp()},
        {Pod("a", "NVIDIA", "m,N,100,10:;", Instance("0")),
         Pod("b", "NVIDIA", "m,N,100,10:;", Instance("0"))}},
       {"no place for 1g", {CutUp()}, {Pod("a", "NVIDIA", "m,N,100,10:;", Instance("2"))}},
       {"without an instance", {CutUp()}, {Pod("a", "NVIDIA", "m,N,100,10:;")}},
       {"is not cut up", {CardOf("NVIDIA", "m")}, {Pod("a", "NVIDIA", "m,N,1,1:;", Instance("0"))}},
-      {"hygon.com/dcumem 101 of 100", {CardOf("DCU", "c")}, {Pod("a", "DCU", "c,DCU,101,1:;")},
+      {"hygon.com/dcumem 101 of 100",
+       {CardOf("DCU", "c")},
+       {Pod("a", "DCU", "c,DCU,101,1:;")},
        {{"team", {{"hygon.com/dcumem", 100}}}}},
   };
   for (const Broken& row : rows) {
@@ -118,9 +131,10 @@ TEST(Checker, FindsNothingWhereAllIsWell) {
   const std::vector<Host> hosts = {{"h", {CardOf("DCU", "c"), CutUp()}}};
   Resident init = Pod("i", "DCU", "c,DCU,900,90:;c,DCU,500,50:;");
   init.kinds[0] = Kind::kInit;  // over before the other one begins
-  EXPECT_EQ(Faults(hosts, {init, Pod("a", "DCU", "c,DCU,100,10:;"),
-                           Pod("b", "NVIDIA", "m,N,100,10:;", Instance("0")),
-                           Pod("c", "NVIDIA", "m,N,100,10:;", Instance("1"))},
+  EXPECT_EQ(Faults(hosts,
+                   {init, Pod("a", "DCU", "c,DCU,100,10:;"),
+                    Pod("b", "NVIDIA", "m,N,100,10:;", Instance("0")),
+                    Pod("c", "NVIDIA", "m,N,100,10:;", Instance("1"))},
                    {{"team", {{"hygon.com/dcumem", 1000}}}}),
             std::vector<std::string>());
 }
@@ -137,11 +151,10 @@ TEST(Checker, FindsWhatIsChosenBadly) {
   linked[0].links = {{"c1", 1}, {"c2", 5}};
   linked[1].links = {{"c0", 1}, {"c2", 1}};
   linked[2].links = {{"c0", 5}, {"c1", 1}};
-  const std::vector<Card> zones = {With(CardOf("Metax-SGPU", "a1"), "a"),
-                                   With(CardOf("Metax-SGPU", "a2"), "a"),
-                                   With(CardOf("Metax-SGPU", "b1"), "b"),
-                                   With(CardOf("Metax-SGPU", "b2"), "b"),
-                                   With(CardOf("Metax-SGPU", "c1"), "")};
+  const std::vector<Card> zones = {
+      With(CardOf("Metax-SGPU", "a1"), "a"), With(CardOf("Metax-SGPU", "a2"), "a"),
+      With(CardOf("Metax-SGPU", "b1"), "b"), With(CardOf("Metax-SGPU", "b2"), "b"),
+      With(CardOf("Metax-SGPU", "c1"), "")};
   const std::vector<Card> eight = Cards("kunlun", {0, 1, 2, 3, 4, 5, 6, 7});
   const std::vector<Card> devices = Cards("AWSNeuron", {0, 1, 2, 3, 4, 5});
   const StringMap ring = {{"node.kubernetes.io/instance-type", "inf2.24xlarge"}};
@@ -158,16 +171,19 @@ TEST(Checker, FindsWhatIsChosenBadly) {
       {"not to be used", {CardOf("DCU", "c")}, {Pod("a", "DCU", "c,DCU,1,1:;", nouse)}},
       {"two NUMA nodes", linked, {Pod("a", "NVIDIA", shares("NVIDIA", {"c0", "c1"}), numa)}},
       {"worse links", linked, {Pod("a", "NVIDIA", shares("NVIDIA", {"c0", "c1"}), by_links)}},
-      {"halves of modules", Cards("Ascend910C", {0, 1, 2}),
+      {"halves of modules",
+       Cards("Ascend910C", {0, 1, 2}),
        {Pod("a", "Ascend910C", shares("A", {"c1", "c2"}))}},
       {"not connected", eight, {Pod("a", "kunlun", shares("k", {"c0", "c5"}))}},
       {"across the wings", eight, {Pod("a", "kunlun", shares("k", {"c0", "c4"}))}},
       {"no neighbours", devices, {Pod("a", "AWSNeuron", shares("A", {"c0", "c2"}))}, {}, ring},
-      {"no block of devices", devices,
+      {"no block of devices",
+       devices,
        {Pod("a", "AWSNeuron", shares("A", {"c1", "c2", "c3", "c4"}))}},
       {"several groups", zones, {Pod("a", "Metax-SGPU", shares("M", {"a1", "b1"}))}},
       {"without a group before others", zones, {Pod("a", "Metax-SGPU", shares("M", {"a1", "c1"}))}},
-      {"several cards for one pod", Cards("Mthreads", {0, 1}),
+      {"several cards for one pod",
+       Cards("Mthreads", {0, 1}),
        {Pod("a", "Mthreads", shares("M", {"c0"}) + shares("M", {"c1"}))}},
   };
   for (const Broken& row : rows) {

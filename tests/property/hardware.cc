@@ -31,9 +31,9 @@ const Card& AnyCard(const Hardware& hardware, const Host& host) {
 
 // The JSON form of a card, without the fields that are only some vendors'.
 Json JsonCard(const Card& card) {
-  Json json = {{"id", card.id},       {"index", card.index},   {"count", card.slots},
+  Json json = {{"id", card.id},         {"index", card.index},   {"count", card.slots},
                {"devmem", card.memory}, {"devcore", card.cores}, {"type", card.type},
-               {"numa", card.numa},   {"health", card.healthy}};
+               {"numa", card.numa},     {"health", card.healthy}};
   if (!card.mode.empty()) json["mode"] = card.mode;
   for (const Profile& profile : card.profiles) {
     Json places = Json::array();
@@ -468,8 +468,10 @@ void InstallEnflame(const Hardware& hardware, Random& random, Host& host) {
   like.slots = 6;
   like.memory = 40960;
   like.cores = 100;
-  like.profiles = {{"1g.6gb", 6144, 17, 1}, {"2g.12gb", 12288, 34, 2},
-                   {"3g.20gb", 20480, 50, 3}, {"6g.40gb", 40960, 100, 6}};
+  like.profiles = {{"1g.6gb", 6144, 17, 1},
+                   {"2g.12gb", 12288, 34, 2},
+                   {"3g.20gb", 20480, 50, 3},
+                   {"6g.40gb", 40960, 100, 6}};
   InstallByCapacity(hardware, host, CardsOfOther(host, "GCU", random.Between(1, 4)),
                     "-enflame-drs-", like);
   ForCards(hardware, host, [&](Card& card) { card.slots = random.OneOf<int64_t>({6, 6, 4}); });
@@ -544,89 +546,174 @@ Ask AskXpu(const Hardware&, Random& random) {
 std::map<std::string, Hardware> MakeAll() {
   std::map<std::string, Hardware> all;
   const auto add = [&](Hardware hardware) { all.emplace(hardware.key, hardware); };
-  add({.key = "NVIDIA", .allocated = "hami.io/vgpu-devices-allocated",
-       .use_id = "nvidia.com/use-gpuuuid", .nouse_id = "nvidia.com/nouse-gpuuuid",
-       .use_type = "nvidia.com/use-gputype", .nouse_type = "nvidia.com/nouse-gputype",
-       .memory_resource = "nvidia.com/gpumem", .cores_resource = "nvidia.com/gpucores",
-       .exclusive = true, .tells_health = true,
-       .install = InstallNvidia, .publish = PublishNvidia, .ask = AskNvidia,
+  add({.key = "NVIDIA",
+       .allocated = "hami.io/vgpu-devices-allocated",
+       .use_id = "nvidia.com/use-gpuuuid",
+       .nouse_id = "nvidia.com/nouse-gpuuuid",
+       .use_type = "nvidia.com/use-gputype",
+       .nouse_type = "nvidia.com/nouse-gputype",
+       .memory_resource = "nvidia.com/gpumem",
+       .cores_resource = "nvidia.com/gpucores",
+       .exclusive = true,
+       .tells_health = true,
+       .install = InstallNvidia,
+       .publish = PublishNvidia,
+       .ask = AskNvidia,
        .annotate = AnnotateNvidia});
-  add({.key = "AMD", .allocated = "hami.io/amd-devices-allocated",
-       .use_id = "amd.com/use-gpu-uuid", .nouse_id = "amd.com/nouse-gpu-uuid",
-       .use_type = "amd.com/use-gputype", .nouse_type = "amd.com/nouse-gputype",
-       .memory_resource = "amd.com/gpumem", .cores_resource = "amd.com/gpucores",
+  add({.key = "AMD",
+       .allocated = "hami.io/amd-devices-allocated",
+       .use_id = "amd.com/use-gpu-uuid",
+       .nouse_id = "amd.com/nouse-gpu-uuid",
+       .use_type = "amd.com/use-gputype",
+       .nouse_type = "amd.com/nouse-gputype",
+       .memory_resource = "amd.com/gpumem",
+       .cores_resource = "amd.com/gpucores",
        .tells_health = true,
-       .install = InstallAmd, .publish = PublishAmd, .ask = AskAmd});
-  add({.key = "AWSNeuron", .allocated = "hami.io/aws-neuron-devices-allocated",
-       .use_id = "aws.amazon.com/use-neuron-uuid", .nouse_id = "aws.amazon.com/nouse-neuron-uuid",
+       .install = InstallAmd,
+       .publish = PublishAmd,
+       .ask = AskAmd});
+  add({.key = "AWSNeuron",
+       .allocated = "hami.io/aws-neuron-devices-allocated",
+       .use_id = "aws.amazon.com/use-neuron-uuid",
+       .nouse_id = "aws.amazon.com/nouse-neuron-uuid",
        .cores_resource = "aws.amazon.com/neuroncore",
-       .install = InstallNeuron, .publish = PublishNeuron, .ask = AskNeuron});
-  add({.key = "Biren", .allocated = "hami.io/Biren-devices-allocated",
-       .use_id = "birentech.com/use-gpuuuid", .nouse_id = "birentech.com/nouse-gpuuuid",
-       .memory = false, .cores = false,
+       .install = InstallNeuron,
+       .publish = PublishNeuron,
+       .ask = AskNeuron});
+  add({.key = "Biren",
+       .allocated = "hami.io/Biren-devices-allocated",
+       .use_id = "birentech.com/use-gpuuuid",
+       .nouse_id = "birentech.com/nouse-gpuuuid",
+       .memory = false,
+       .cores = false,
        .tells_health = true,
-       .install = InstallBiren, .publish = PublishBiren, .ask = AskBiren});
-  add({.key = "MLU", .allocated = "hami.io/cambricon-mlu-devices-allocated",
-       .use_id = "cambricon.com/use-gpuuuid", .nouse_id = "cambricon.com/nouse-gpuuuid",
+       .install = InstallBiren,
+       .publish = PublishBiren,
+       .ask = AskBiren});
+  add({.key = "MLU",
+       .allocated = "hami.io/cambricon-mlu-devices-allocated",
+       .use_id = "cambricon.com/use-gpuuuid",
+       .nouse_id = "cambricon.com/nouse-gpuuuid",
        .memory_resource = "cambricon.com/mlu.smlu.vmemory",
-       .cores_resource = "cambricon.com/mlu.smlu.vcore", .memory_factor = 256,
-       .exclusive = true, .install = InstallMlu, .publish = PublishMlu, .ask = AskMlu});
-  add({.key = "GCU", .allocated = "hami.io/enflame-gcu-devices-allocated",
-       .install = InstallGcu, .publish = PublishGcu, .ask = AskGcu});
-  add({.key = "Enflame", .allocated = "hami.io/enflame-vgpu-devices-allocated",
-       .use_id = "enflame.com/use-gpuuuid", .nouse_id = "enflame.com/nouse-gpuuuid",
-       .memory_resource = "enflame.com/gcu-memory", .cores_resource = "enflame.com/gcu-core",
+       .cores_resource = "cambricon.com/mlu.smlu.vcore",
+       .memory_factor = 256,
+       .exclusive = true,
+       .install = InstallMlu,
+       .publish = PublishMlu,
+       .ask = AskMlu});
+  add({.key = "GCU",
+       .allocated = "hami.io/enflame-gcu-devices-allocated",
+       .install = InstallGcu,
+       .publish = PublishGcu,
+       .ask = AskGcu});
+  add({.key = "Enflame",
+       .allocated = "hami.io/enflame-vgpu-devices-allocated",
+       .use_id = "enflame.com/use-gpuuuid",
+       .nouse_id = "enflame.com/nouse-gpuuuid",
+       .memory_resource = "enflame.com/gcu-memory",
+       .cores_resource = "enflame.com/gcu-core",
        .cores = false,  // percentages are rounded up: the slices are the limit
-       .install = InstallEnflame, .publish = PublishEnflame, .ask = AskEnflame});
-  add({.key = "DCU", .allocated = "hami.io/dcu-devices-allocated",
-       .use_id = "hygon.com/use-gpuuuid", .nouse_id = "hygon.com/nouse-gpuuuid",
-       .use_type = "hygon.com/use-dcutype", .nouse_type = "hygon.com/nouse-dcutype",
-       .memory_resource = "hygon.com/dcumem", .cores_resource = "hygon.com/dcucores",
-       .exclusive = true, .tells_health = true,
-       .install = InstallShared, .publish = PublishDcu, .ask = AskDcu});
-  add({.key = "kunlun", .allocated = "hami.io/kunlun-allocated",
-       .use_id = "hami.io/use-xpu-uuid", .nouse_id = "hami.io/no-use-xpu-uuid",
-       .install = InstallKunlun, .publish = PublishKunlun, .ask = AskKunlun});
-  add({.key = "XPU", .allocated = "hami.io/xpu-devices-allocated",
-       .use_id = "baidu.com/use-gpuuuid", .nouse_id = "baidu.com/nouse-gpuuuid",
-       .memory_resource = "kunlunxin.com/vxpu-memory", .slots = false,
+       .install = InstallEnflame,
+       .publish = PublishEnflame,
+       .ask = AskEnflame});
+  add({.key = "DCU",
+       .allocated = "hami.io/dcu-devices-allocated",
+       .use_id = "hygon.com/use-gpuuuid",
+       .nouse_id = "hygon.com/nouse-gpuuuid",
+       .use_type = "hygon.com/use-dcutype",
+       .nouse_type = "hygon.com/nouse-dcutype",
+       .memory_resource = "hygon.com/dcumem",
+       .cores_resource = "hygon.com/dcucores",
+       .exclusive = true,
        .tells_health = true,
-       .install = InstallXpu, .publish = PublishXpu, .ask = AskXpu});
-  add({.key = "Metax-GPU", .allocated = "hami.io/metax-gpu-devices-allocated", .exclusive = true,
-       .install = InstallMetaxGpu, .publish = PublishMetaxGpu, .ask = AskMetaxGpu});
-  add({.key = "Metax-SGPU", .allocated = "hami.io/metax-sgpu-devices-allocated",
-       .use_id = "metax-tech.com/use-gpuuuid", .nouse_id = "metax-tech.com/nouse-gpuuuid",
-       .memory_resource = "metax-tech.com/vmemory", .cores_resource = "metax-tech.com/vcore",
-       .memory_factor = 1024, .exclusive = true, .tells_health = true,
+       .install = InstallShared,
+       .publish = PublishDcu,
+       .ask = AskDcu});
+  add({.key = "kunlun",
+       .allocated = "hami.io/kunlun-allocated",
+       .use_id = "hami.io/use-xpu-uuid",
+       .nouse_id = "hami.io/no-use-xpu-uuid",
+       .install = InstallKunlun,
+       .publish = PublishKunlun,
+       .ask = AskKunlun});
+  add({.key = "XPU",
+       .allocated = "hami.io/xpu-devices-allocated",
+       .use_id = "baidu.com/use-gpuuuid",
+       .nouse_id = "baidu.com/nouse-gpuuuid",
+       .memory_resource = "kunlunxin.com/vxpu-memory",
+       .slots = false,
+       .tells_health = true,
+       .install = InstallXpu,
+       .publish = PublishXpu,
+       .ask = AskXpu});
+  add({.key = "Metax-GPU",
+       .allocated = "hami.io/metax-gpu-devices-allocated",
+       .exclusive = true,
+       .install = InstallMetaxGpu,
+       .publish = PublishMetaxGpu,
+       .ask = AskMetaxGpu});
+  add({.key = "Metax-SGPU",
+       .allocated = "hami.io/metax-sgpu-devices-allocated",
+       .use_id = "metax-tech.com/use-gpuuuid",
+       .nouse_id = "metax-tech.com/nouse-gpuuuid",
+       .memory_resource = "metax-tech.com/vmemory",
+       .cores_resource = "metax-tech.com/vcore",
+       .memory_factor = 1024,
+       .exclusive = true,
+       .tells_health = true,
        .install = InstallMetaxSgpu,
-       .publish = PublishMetaxSgpu, .ask = AskMetaxSgpu, .annotate = AnnotateMetaxSgpu});
-  add({.key = "Mthreads", .allocated = "hami.io/mthreads-vgpu-devices-allocated",
-       .use_id = "mthreads.ai/use-gpuuuid", .nouse_id = "mthreads.ai/nouse-gpuuuid",
-       .memory_resource = "mthreads.com/sgpu-memory", .cores_resource = "mthreads.com/sgpu-core",
+       .publish = PublishMetaxSgpu,
+       .ask = AskMetaxSgpu,
+       .annotate = AnnotateMetaxSgpu});
+  add({.key = "Mthreads",
+       .allocated = "hami.io/mthreads-vgpu-devices-allocated",
+       .use_id = "mthreads.ai/use-gpuuuid",
+       .nouse_id = "mthreads.ai/nouse-gpuuuid",
+       .memory_resource = "mthreads.com/sgpu-memory",
+       .cores_resource = "mthreads.com/sgpu-core",
        .memory_factor = 512,
-       .install = InstallMthreads, .publish = PublishMthreads, .ask = AskMthreads});
-  add({.key = "Vastai", .allocated = "hami.io/Vastai-devices-allocated",
-       .use_id = "vastaitech.com/use-gpuuuid", .nouse_id = "vastaitech.com/nouse-gpuuuid",
-       .memory = false, .cores = false,
+       .install = InstallMthreads,
+       .publish = PublishMthreads,
+       .ask = AskMthreads});
+  add({.key = "Vastai",
+       .allocated = "hami.io/Vastai-devices-allocated",
+       .use_id = "vastaitech.com/use-gpuuuid",
+       .nouse_id = "vastaitech.com/nouse-gpuuuid",
+       .memory = false,
+       .cores = false,
        .tells_health = true,
-       .install = InstallVastai, .publish = PublishVastai, .ask = AskVastai});
+       .install = InstallVastai,
+       .publish = PublishVastai,
+       .ask = AskVastai});
   for (const char* word : {"MR-V100", "MR-V50", "BI-V150", "BI-V100"}) {
     const std::string key = word, prefix = "iluvatar.ai/" + key;
-    add({.key = key, .allocated = "hami.io/" + key + "-devices-allocated",
-         .use_id = "hami.io/use-" + key + "-uuid", .nouse_id = "hami.io/no-use-" + key + "-uuid",
-         .memory_resource = prefix + ".vMem", .cores_resource = prefix + ".vCore",
-         .memory_factor = 256, .exclusive = true,
+    add({.key = key,
+         .allocated = "hami.io/" + key + "-devices-allocated",
+         .use_id = "hami.io/use-" + key + "-uuid",
+         .nouse_id = "hami.io/no-use-" + key + "-uuid",
+         .memory_resource = prefix + ".vMem",
+         .cores_resource = prefix + ".vCore",
+         .memory_factor = 256,
+         .exclusive = true,
          .tells_health = true,
-       .install = InstallShared, .publish = PublishIluvatar, .ask = AskIluvatar});
+         .install = InstallShared,
+         .publish = PublishIluvatar,
+         .ask = AskIluvatar});
   }
   for (const char* word : {"Ascend910A", "Ascend910B2", "Ascend910B3", "Ascend910B4-1",
                            "Ascend910B4", "Ascend310P", "Ascend910C"}) {
     const std::string key = word, name = "huawei.com/" + key;
-    add({.key = key, .allocated = "hami.io/" + key + "-devices-allocated",
-         .use_id = "hami.io/use-" + key + "-uuid", .nouse_id = "hami.io/no-use-" + key + "-uuid",
-         .memory_resource = name + "-memory", .cores_resource = name + "-core",
-         .exclusive = true, .tells_health = true,
-       .install = InstallAscend, .publish = PublishAscend, .ask = AskAscend,
+    add({.key = key,
+         .allocated = "hami.io/" + key + "-devices-allocated",
+         .use_id = "hami.io/use-" + key + "-uuid",
+         .nouse_id = "hami.io/no-use-" + key + "-uuid",
+         .memory_resource = name + "-memory",
+         .cores_resource = name + "-core",
+         .exclusive = true,
+         .tells_health = true,
+         .install = InstallAscend,
+         .publish = PublishAscend,
+         .ask = AskAscend,
          .annotate = AnnotateAscend});
   }
   return all;

@@ -269,8 +269,8 @@ class Walk {
     ledger::Ledger::Outcome outcome = ledger_->Schedule(wish, names, *policy);
     Erase(ref.uid);
     for (const core::RefusedNode& refused : outcome.decision.refused)
-      trace_ += std::string(names[refused.node]) + " " +
-                outcome.decision.Why(refused).ToString() + "\n";
+      trace_ +=
+          std::string(names[refused.node]) + " " + outcome.decision.Why(refused).ToString() + "\n";
     if (!outcome.decision.fits()) {
       ++refused_;
       return;
@@ -330,7 +330,8 @@ class Walk {
     member->bound = true;
     member->pod.node_name = member->resident.host;
     if (random_.Chance(50)) ledger_->MarkBound(member->resident.uid);
-    if (random_.Chance(70)) ledger_->Observe(Seen(*member));
+    if (random_.Chance(70))
+      ledger_->Observe(Seen(*member));
     else
       ledger_->MarkBound(member->resident.uid);
   }

@@ -8,8 +8,8 @@ namespace aliquot {
 
 }  // namespace aliquot
 
-#define ALIQUOT_CHECK(condition)                                       \
-  do {                                                                 \
-    if (!(condition)) [[unlikely]]                                     \
-      ::aliquot::CheckFailed(#condition, __FILE__, __LINE__);          \
+#define ALIQUOT_CHECK(condition)                              \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::aliquot::CheckFailed(#condition, __FILE__, __LINE__); \
   } while (false)

@@ -21,5 +21,4 @@ class Clock {
 // The machine's clock; lives for ever.
 Clock& SystemClock();
 
-
 }  // namespace aliquot

@@ -13,8 +13,8 @@ class FakeClock : public Clock {
  public:
   // Starts at 2026-01-01T00:00:00Z.
   WallTime Now() const override {
-    return WallTime{std::chrono::duration_cast<WallTime::duration>(std::chrono::seconds(1767225600) +
-                                                                   Elapsed())};
+    return WallTime{std::chrono::duration_cast<WallTime::duration>(
+        std::chrono::seconds(1767225600) + Elapsed())};
   }
   SteadyTime Steady() const override { return SteadyTime{std::chrono::hours(1) + Elapsed()}; }
 

@@ -22,14 +22,15 @@ struct Field {
   Field(std::string_view k, const char* v) : key(k), value(v) {}
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Field(std::string_view k, T v) : key(k), value(ToText(v)) {}
+  requires std::is_arithmetic_v<T> Field(std::string_view k, T v) : key(k), value(ToText(v)) {}
 
  private:
   template <typename T>
   static std::string ToText(T v) {
-    if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
-    else return std::to_string(v);
+    if constexpr (std::is_same_v<T, bool>)
+      return v ? "true" : "false";
+    else
+      return std::to_string(v);
   }
 };
 using Fields = std::initializer_list<Field>;
@@ -38,8 +39,8 @@ enum class Format { kText, kJson };
 
 struct Options {
   Format format = Format::kText;
-  int verbosity = 0;      // klog's -v: 0 is quiet, 4 and above adds debug lines
-  std::string file;       // empty: standard error
+  int verbosity = 0;  // klog's -v: 0 is quiet, 4 and above adds debug lines
+  std::string file;   // empty: standard error
 };
 
 // Once, before threads start. Throws nothing; a file that cannot be opened is

@@ -53,8 +53,8 @@ class CondVar {
     // Waiting on the system clock keeps ThreadSanitizer able to see the wait
     // (it does not know pthread_cond_clockwait of this libstdc++).
     const auto left = at - std::chrono::steady_clock::now();
-    const bool in_time =
-        cond_.wait_until(lock, std::chrono::system_clock::now() + left) == std::cv_status::no_timeout;
+    const bool in_time = cond_.wait_until(lock, std::chrono::system_clock::now() + left) ==
+                         std::cv_status::no_timeout;
     lock.release();
     return in_time;
   }

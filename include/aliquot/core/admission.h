@@ -28,12 +28,12 @@ struct Submitted {
 // What a vendor wants of it. What is to be written is written by the caller,
 // claimed or not, unless it stands there already.
 struct Completion {
-  bool claimed = false;  // it asks for the vendor's devices: its pod is ours to schedule
+  bool claimed = false;   // it asks for the vendor's devices: its pod is ours to schedule
   StringMap limits = {};  // resource -> quantity, to set; resources without a name are not
   StringMap requests = {};
-  std::vector<EnvVar> env = {};    // to append
-  StringMap annotations = {};      // of the pod, to set
-  std::string runtime_class = {};  // of the pod, if it has none
+  std::vector<EnvVar> env = {};            // to append
+  StringMap annotations = {};              // of the pod, to set
+  std::string runtime_class = {};          // of the pod, if it has none
   std::vector<std::string> warnings = {};  // what it does not get, for the user
 };
 

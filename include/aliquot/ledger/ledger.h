@@ -260,7 +260,7 @@ class Ledger {
   const core::Registry& registry_;
   const Clock& clock_;
   mutable Mutex mutex_;
-  SlotTable<NodeEntry> nodes_ GUARDED_BY(mutex_);  // registered, or with pods on them
+  SlotTable<NodeEntry> nodes_ GUARDED_BY(mutex_);         // registered, or with pods on them
   std::vector<Candidate> candidates_ GUARDED_BY(mutex_);  // by slot
   Pods pods_ GUARDED_BY(mutex_);
   QuotaTable quota_ GUARDED_BY(mutex_);

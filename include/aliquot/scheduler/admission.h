@@ -25,9 +25,9 @@ enum class AdmissionOutcome { kAllowed, kDenied, kError, kCount };
 
 struct AdmissionAnswer {
   bool allowed = false;
-  int code = 200;            // 200 allowed, 403 denied, 500 refused by a vendor
-  std::string message = {};  // why; may be empty if it is allowed
-  kube::SubmittedPod pod = {};  // if it is allowed: as it should be
+  int code = 200;                          // 200 allowed, 403 denied, 500 refused by a vendor
+  std::string message = {};                // why; may be empty if it is allowed
+  kube::SubmittedPod pod = {};             // if it is allowed: as it should be
   std::vector<std::string> warnings = {};  // for the user, if it is allowed
 
   AdmissionOutcome outcome() const {

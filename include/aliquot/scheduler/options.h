@@ -24,7 +24,7 @@ struct Options {
   core::PolicyDefaults policy;
   std::string scheduler_name;  // that /webhook writes into pods; empty: into none
   bool force_overwrite_default_scheduler = true;  // also where default-scheduler stands
-  StringMap node_label_selector;  // only nodes with all these labels are registered
+  StringMap node_label_selector;                  // only nodes with all these labels are registered
   AssignmentWrite assignment_write = AssignmentWrite::kFilter;
   BindWait bind_wait = BindWait::kAll;
   Duration node_lock_timeout = std::chrono::minutes(5);         // expiry of a node lock
@@ -32,7 +32,7 @@ struct Options {
   Duration reservation_timeout = std::chrono::minutes(15);
   Duration sync_wait = std::chrono::seconds(5);
   Duration filter_deadline = std::chrono::seconds(20);
-  bool legacy_metrics = false;  // HAMi's old names as well
+  bool legacy_metrics = false;                        // HAMi's old names as well
   Duration bind_deadline = std::chrono::seconds(29);  // below the extender's httpTimeout of 30 s
 };
 

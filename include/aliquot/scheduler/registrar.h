@@ -56,15 +56,15 @@ class Registrar {
   struct VendorState {
     std::vector<core::Device> cards;  // as last read
     std::string problem;              // why the register text cannot be read, if so
-    bool gone = false;          // the plugin is taken for dead
-    std::string gone_register;  // the register text they went with
-    std::string gone_handshake;  // and the handshake
-    std::string pardoned;       // the unanswered handshake that no longer counts
-    int64_t allocatable = 0;    // count seen last
+    bool gone = false;                // the plugin is taken for dead
+    std::string gone_register;        // the register text they went with
+    std::string gone_handshake;       // and the handshake
+    std::string pardoned;             // the unanswered handshake that no longer counts
+    int64_t allocatable = 0;          // count seen last
   };
   struct NodeState {
-    StringMap annotations;  // of the vendors' register and handshake keys
-    StringMap allocatable;  // of the vendors' counts
+    StringMap annotations;             // of the vendors' register and handshake keys
+    StringMap allocatable;             // of the vendors' counts
     std::vector<VendorState> vendors;  // by VendorId
     bool queued = false;               // for a handshake
   };

@@ -65,7 +65,8 @@ class Server {
     size_t max_connections = 4096;
     // Of all requests that arrive, wait or run; above it, long bodies get a 503.
     size_t max_buffered_bytes = 512 << 20;
-    Duration head_timeout = std::chrono::seconds(15);     // from a request's first byte; of a handshake
+    Duration head_timeout =
+        std::chrono::seconds(15);  // from a request's first byte; of a handshake
     Duration request_timeout = std::chrono::seconds(60);  // from the same
     Duration idle_timeout = std::chrono::seconds(180);    // kube-scheduler gives up after 90 s
     Duration write_timeout = std::chrono::seconds(30);    // of an answer that nobody reads

@@ -78,8 +78,7 @@ std::string PodJson(size_t number, const Limits& limits) {
 }
 
 FilterRequests::FilterRequests(std::vector<std::string> pods, const std::vector<std::string>& names)
-    : pods_(std::move(pods)),
-      candidates_(std::string(kBeforeNames) + Json(names).dump() + "}") {}
+    : pods_(std::move(pods)), candidates_(std::string(kBeforeNames) + Json(names).dump() + "}") {}
 
 std::array<std::string_view, 3> FilterRequests::Body(size_t number) const {
   return {kBeforePod, pods_[number % pods_.size()], candidates_};

@@ -20,8 +20,8 @@ struct Shared {
   const Plan& plan;
   const Url& url;
   const FilterRequests& requests;
-  std::latch warm;            // all connections have done their warm-up
-  std::latch go{1};           // `begin` is set
+  std::latch warm;   // all connections have done their warm-up
+  std::latch go{1};  // `begin` is set
   SteadyTime begin{};
   std::atomic<size_t> next{0};  // number of the next request
 };

@@ -33,8 +33,8 @@ struct Plan {
 };
 
 struct Figures {
-  std::vector<Duration> times;           // ascending
-  Duration elapsed{0};                   // of the measured part
+  std::vector<Duration> times;  // ascending
+  Duration elapsed{0};          // of the measured part
   size_t fits = 0;
   size_t refused = 0;
   std::map<std::string, size_t> errors;  // text -> how often

@@ -8,8 +8,14 @@ namespace {
 // The test vectors of RFC 4648.
 TEST(Base64, WritesAndReads) {
   const std::pair<std::string, std::string> cases[] = {
-      {"", ""},          {"f", "Zg=="},         {"fo", "Zm8="},         {"foo", "Zm9v"},
-      {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}, {{"\0\xff", 2}, "AP8="},
+      {"", ""},
+      {"f", "Zg=="},
+      {"fo", "Zm8="},
+      {"foo", "Zm9v"},
+      {"foob", "Zm9vYg=="},
+      {"fooba", "Zm9vYmE="},
+      {"foobar", "Zm9vYmFy"},
+      {{"\0\xff", 2}, "AP8="},
   };
   for (const auto& [bytes, text] : cases) {
     EXPECT_EQ(EncodeBase64(bytes), text);

@@ -68,10 +68,11 @@ TEST(MetricsTextTest, AHistogramCountsUpwards) {
                       "took_seconds_bucket{verb=\"bind\",le=\"0.0001\"} 2\n"),
             std::string::npos)
       << page;
-  EXPECT_TRUE(page.ends_with("took_seconds_bucket{verb=\"bind\",le=\"30\"} 2\n"
-                             "took_seconds_bucket{verb=\"bind\",le=\"+Inf\"} 3\n"
-                             "took_seconds_sum{verb=\"bind\"} 40.000101\n"
-                             "took_seconds_count{verb=\"bind\"} 3\n"))
+  EXPECT_TRUE(
+      page.ends_with("took_seconds_bucket{verb=\"bind\",le=\"30\"} 2\n"
+                     "took_seconds_bucket{verb=\"bind\",le=\"+Inf\"} 3\n"
+                     "took_seconds_sum{verb=\"bind\"} 40.000101\n"
+                     "took_seconds_count{verb=\"bind\"} 3\n"))
       << page;
 }
 

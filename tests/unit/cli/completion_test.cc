@@ -1,5 +1,3 @@
-#include "cli/completion_command.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "aliquot/base/strings.h"
+#include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/demo_command.h"
 #include "cli/serve.h"
@@ -23,8 +22,7 @@ struct Outcome {
 
 Outcome RunCompletion(const std::vector<std::string>& args) {
   const auto serve = [](const config::ServeFlags&, const config::DeviceConfig&) { return 0; };
-  const Command command =
-      CompletionCommand({ServeCommand(serve), DemoCommand(), ConfigCommand()});
+  const Command command = CompletionCommand({ServeCommand(serve), DemoCommand(), ConfigCommand()});
   std::ostringstream out, err;
   const int status = command.run({"aliquot completion", args, {out, err}});
   return {status, out.str(), err.str()};

@@ -15,9 +15,7 @@ using Warnings = std::vector<std::string>;
 constexpr char kLoadError[] = "Failed to load device config file d.yaml: ";
 constexpr char kAllEmpty[] = "Failed to initialize devices: all configurations are empty";
 
-std::filesystem::path SourceDir() {
-  return SOURCE_DIR;
-}
+std::filesystem::path SourceDir() { return SOURCE_DIR; }
 
 // The configuration of a text that must be good.
 DeviceConfig Parsed(const std::string& text) {

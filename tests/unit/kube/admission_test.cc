@@ -25,8 +25,9 @@ TEST(ReadReviewBeginning, PassesOverWhatStandsBeforeTheObject) {
 }
 
 TEST(ReadReviewBeginning, TellsNothingOfOtherTexts) {
-  for (const char* text : {"", "{", "}", "[", "\"", "{{{{", R"({"request":[)", R"({"request":{"uid":1,)",
-                           R"({"apiVersion":"v1","request":{"uid":"u"}})", "\xff{\xff", "{\"\\"}) {
+  for (const char* text :
+       {"", "{", "}", "[", "\"", "{{{{", R"({"request":[)", R"({"request":{"uid":1,)",
+        R"({"apiVersion":"v1","request":{"uid":"u"}})", "\xff{\xff", "{\"\\"}) {
     const AdmissionReview review = ReadReviewBeginning(text);
     EXPECT_EQ(review.api_version + review.uid, "") << text;
   }

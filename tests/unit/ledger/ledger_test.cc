@@ -404,7 +404,8 @@ TEST_F(LedgerTest, ABoundPodIsRefusedEverywhereAndKeepsWhatItHolds) {
   ledger_.Observe(Hold("p", "n1", {{ShareOf("0", 100)}}));
   const auto outcome = Schedule(Request("p", {{.memory = 300}}), {"n1", "n9"});
   ASSERT_EQ(outcome.decision.refused.size(), 2U);
-  EXPECT_EQ(outcome.decision.Why(outcome.decision.refused[1]).ToString(), "pod is bound to node n1");
+  EXPECT_EQ(outcome.decision.Why(outcome.decision.refused[1]).ToString(),
+            "pod is bound to node n1");
   EXPECT_TRUE(outcome.decision.Why(outcome.decision.refused[1]).unresolvable());
   EXPECT_FALSE(outcome.reservation.armed());
   EXPECT_EQ(Use("n1", "0"), (DeviceUse{1, 100, 0}));

@@ -29,8 +29,8 @@ TEST(AnswerTest, AnErrorIsNoRefusal) {
 
 TEST(AnswerTest, WhatNoExtenderAnswers) {
   EXPECT_EQ(ReadAnswer(500, Body(R"(["n1"])")).problem, "HTTP status 500");
-  for (const char* body : {"", "not json", "[]", "{}", R"({"NodeNames":7,"Error":""})",
-                           R"({"NodeNames":null})"})
+  for (const char* body :
+       {"", "not json", "[]", "{}", R"({"NodeNames":7,"Error":""})", R"({"NodeNames":null})"})
     EXPECT_EQ(ReadAnswer(200, body).verdict, Verdict::kFailed) << body;
 }
 

@@ -117,7 +117,7 @@ TEST(FiguresTest, QuantilesAreOfTheTimesThatWereSeen) {
   EXPECT_EQ(figures.Quantile(0.5), Duration(0));
   for (int i = 1; i <= 10; ++i) figures.times.push_back(Duration(i));
   EXPECT_EQ(figures.Quantile(0.01), Duration(1));
-  EXPECT_EQ(figures.Quantile(0.5), Duration(5));   // 5 of 10 do not exceed it
+  EXPECT_EQ(figures.Quantile(0.5), Duration(5));  // 5 of 10 do not exceed it
   EXPECT_EQ(figures.Quantile(0.51), Duration(6));
   EXPECT_EQ(figures.Quantile(0.99), Duration(10));
   EXPECT_EQ(figures.Quantile(1), Duration(10));

@@ -139,8 +139,9 @@ TEST_F(AdmissionTest, RefusesARequestThatCannotBeRead) {
             "403 InvalidDeviceRequest: container c: nvidia.com/gpumem=16Gi: out of range");
   pod = PodOf({Container()});
   pod.containers[0].requests = {{"nvidia.com/gpu", "0"}, {"nvidia.com/gpumem", "1"}};
-  EXPECT_EQ(Refusal(pod), "403 InvalidDeviceRequest: container c: nvidia.com/gpumem=1: needs "
-                          "nvidia.com/gpu");
+  EXPECT_EQ(Refusal(pod),
+            "403 InvalidDeviceRequest: container c: nvidia.com/gpumem=1: needs "
+            "nvidia.com/gpu");
 }
 
 TEST_F(AdmissionTest, RefusesPrivilegedContainersBesideDevicesOnly) {
@@ -270,8 +271,8 @@ TEST_F(CompletionTest, WarningsNameTheContainer) {
   const auto warnings = [&](const std::string& memory) {
     return service
         .Admit({"team", "CREATE",
-                PodOf({Container({{"mthreads.com/vgpu", "2"},
-                                  {"mthreads.com/sgpu-memory", memory}})})})
+                PodOf({Container(
+                    {{"mthreads.com/vgpu", "2"}, {"mthreads.com/sgpu-memory", memory}})})})
         .warnings;
   };
   EXPECT_EQ(warnings("2"),

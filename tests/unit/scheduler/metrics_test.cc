@@ -95,14 +95,12 @@ TEST_F(MetricsTest, RequestsAreCountedByTheirEnd) {
   EXPECT_EQ(Bind("fits"), "");
   EXPECT_NE(Bind("gone"), "");
   scheduler_.Admit({"team", "CREATE", {}});
-  EXPECT_EQ(Counted("aliquot_request_duration_seconds"),
-            (Lines{R"({outcome="assigned",verb="filter"} 1)",
-                   R"({outcome="refused",verb="filter"} 1)",
-                   R"({outcome="unreadable",verb="filter"} 1)",
-                   R"({outcome="passed",verb="filter"} 1)", R"({outcome="bound",verb="bind"} 1)",
-                   R"({outcome="already_bound",verb="bind"} 1)",
-                   R"({outcome="refused",verb="bind"} 1)",
-                   R"({outcome="denied",verb="webhook"} 1)"}));
+  EXPECT_EQ(
+      Counted("aliquot_request_duration_seconds"),
+      (Lines{R"({outcome="assigned",verb="filter"} 1)", R"({outcome="refused",verb="filter"} 1)",
+             R"({outcome="unreadable",verb="filter"} 1)", R"({outcome="passed",verb="filter"} 1)",
+             R"({outcome="bound",verb="bind"} 1)", R"({outcome="already_bound",verb="bind"} 1)",
+             R"({outcome="refused",verb="bind"} 1)", R"({outcome="denied",verb="webhook"} 1)"}));
 }
 
 TEST_F(MetricsTest, StagesAreTimedWhereTheyAreReached) {
@@ -239,8 +237,8 @@ TEST_F(HamiMetricsTest, FortyThousandCardsAreAPageOfMomentsNotSeconds) {
   const auto began = std::chrono::steady_clock::now();
   const std::string page = testing::Scrape(scheduler_);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-  std::cout << kNodes * kCards << " cards and as many shares: " << page.size() / 1000
-            << " kB in " << took.count() << " ms\n";
+  std::cout << kNodes * kCards << " cards and as many shares: " << page.size() / 1000 << " kB in "
+            << took.count() << " ms\n";
   EXPECT_EQ(Samples(page, "hami_gpu_shared_count").size(), kNodes * kCards + 1U);
   EXPECT_EQ(Samples(page, "hami_vgpu_memory_allocated_bytes").size(), kNodes * kCards + 0U);
   EXPECT_LT(took, 10s);  // of a machine that is busy with other tests

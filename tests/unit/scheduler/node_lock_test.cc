@@ -732,7 +732,8 @@ class CambriconLockTest : public NodeLocksTest {
     return pod;
   }
   std::string Take(const kube::Pod& pod) {
-    return Text(locks_.TryAcquire("n1", pod, steady_clock::now() + 30s, core::NodeLock::kCambricon));
+    return Text(
+        locks_.TryAcquire("n1", pod, steady_clock::now() + 30s, core::NodeLock::kCambricon));
   }
   void GiveBack(const kube::Pod& pod) {
     EXPECT_TRUE(locks_.Release("n1", pod.meta.Ref(), steady_clock::now() + 30s,

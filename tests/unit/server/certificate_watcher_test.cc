@@ -59,15 +59,13 @@ class CertificateWatcherTest : public ::testing::Test {
   const std::string crt_ = volume_.files().certificate;
   const std::string key_ = volume_.files().key;
   const std::string unreadable_key_ =
-      "private key " + key_ +
-      ": there is none in it that can be read (PEM, without a pass phrase)";
+      "private key " + key_ + ": there is none in it that can be read (PEM, without a pass phrase)";
   std::unique_ptr<CertificateWatcher> watcher_;
 };
 
 TEST_F(CertificateWatcherTest, NamesTheFileItCannotStartWith) {
   volume_.Write(first_.certificate, second_.key);
-  EXPECT_EQ(LoadError(),
-            "private key " + key_ + ": does not belong to the certificate " + crt_);
+  EXPECT_EQ(LoadError(), "private key " + key_ + ": does not belong to the certificate " + crt_);
   volume_.Write("", first_.key);
   EXPECT_EQ(LoadError(), "certificate " + crt_ + ": there is none in it (PEM)");
   volume_.Write(first_.key, first_.key);

@@ -77,9 +77,9 @@ class Client {
   // False: the server has closed.
   bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
-      const ssize_t sent =
-          ssl_ ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
-               : ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t sent = ssl_
+                               ? SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()))
+                               : ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return false;
       bytes.remove_prefix(static_cast<size_t>(sent));
     }

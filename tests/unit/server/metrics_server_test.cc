@@ -92,8 +92,7 @@ TEST(GzipTest, GivesBackWhatItGot) {
   uint32_t state = 1;  // does not compress, so that the guess of its size is wrong
   for (int i = 0; i < 100'000; ++i) noise += static_cast<char>((state = state * 1664525 + 1) >> 24);
   const std::string texts[] = {"", "a", std::string(5'000'000, 'b'), noise};
-  for (const std::string& text : texts)
-    EXPECT_TRUE(Unzip(Gzip(text)) == text) << text.size();
+  for (const std::string& text : texts) EXPECT_TRUE(Unzip(Gzip(text)) == text) << text.size();
 }
 
 }  // namespace

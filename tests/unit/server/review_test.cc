@@ -73,11 +73,11 @@ TEST_F(ReviewTest, AnswersInTheVersionOfTheRequest) {
   for (const char* version : {"admission.k8s.io/v1", "admission.k8s.io/v1beta1"}) {
     Json review = Review(kPod);
     review["apiVersion"] = version;
-    EXPECT_EQ(Answer(review.dump()),
-              (Json{{"kind", "AdmissionReview"},
-                    {"apiVersion", version},
-                    {"response",
-                     {{"uid", "0a1b"}, {"allowed", true}, {"status", {{"code", 200}}}}}}));
+    EXPECT_EQ(
+        Answer(review.dump()),
+        (Json{{"kind", "AdmissionReview"},
+              {"apiVersion", version},
+              {"response", {{"uid", "0a1b"}, {"allowed", true}, {"status", {{"code", 200}}}}}}));
   }
   Json nameless = Review(kPod);
   nameless.erase("apiVersion");
@@ -204,22 +204,21 @@ TEST(RefuseReviewTest, DeniesInTheNameOfTheReviewThatBegan) {
       R"("kind":{"group":"","ver)";
   const Json answer =
       Json::parse(RefuseReview(beginning, {"413 Content Too Large", "too long"}, 7 << 20));
-  EXPECT_EQ(answer,
-            (Json{{"kind", "AdmissionReview"},
-                  {"apiVersion", "admission.k8s.io/v1beta1"},
-                  {"response",
-                   {{"uid", "0a1b"},
-                    {"allowed", false},
-                    {"status",
-                     {{"message", "request entity is too large; limit is 7340032 bytes"},
-                      {"code", 413}}}}}}));
+  EXPECT_EQ(answer, (Json{{"kind", "AdmissionReview"},
+                          {"apiVersion", "admission.k8s.io/v1beta1"},
+                          {"response",
+                           {{"uid", "0a1b"},
+                            {"allowed", false},
+                            {"status",
+                             {{"message", "request entity is too large; limit is 7340032 bytes"},
+                              {"code", 413}}}}}}));
 }
 
 TEST(RefuseReviewTest, SaysWhyWithoutABody) {
   const Json answer = Json::parse(RefuseReview("", {"503 Service Unavailable", "busy"}, 1));
-  EXPECT_EQ(answer["response"], (Json{{"uid", ""},
-                                      {"allowed", false},
-                                      {"status", {{"message", "busy"}, {"code", 503}}}}));
+  EXPECT_EQ(
+      answer["response"],
+      (Json{{"uid", ""}, {"allowed", false}, {"status", {{"message", "busy"}, {"code", 503}}}}));
 }
 
 // ---- patches

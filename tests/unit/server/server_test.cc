@@ -526,8 +526,9 @@ TEST_F(ServerTest, AnswersReviewsOnTheListenerOfTheOthers) {
 
 TEST_F(ServerTest, ReadsTheContentTypeOfReviews) {
   Start();
-  const HttpAnswer answer = Ask("POST /webhook HTTP/1.1\r\nHost: x\r\ncontent-type: text/plain\r\n"
-                                "Content-Length: 2\r\n\r\n{}");
+  const HttpAnswer answer =
+      Ask("POST /webhook HTTP/1.1\r\nHost: x\r\ncontent-type: text/plain\r\n"
+          "Content-Length: 2\r\n\r\n{}");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(Contains(answer.body, "contentType=text/plain, expected application/json"));
 }
@@ -541,9 +542,9 @@ TEST_F(ServerTest, AReviewOverTheLimitIsDeniedInsteadOfRejected) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(answer->Field("Content-Type"), "application/json");
-  EXPECT_EQ(answer->body,
-            Denied("u", 413, "request entity is too large; limit is " +
-                                 std::to_string(kReview.size()) + " bytes"));
+  EXPECT_EQ(answer->body, Denied("u", 413,
+                                 "request entity is too large; limit is " +
+                                     std::to_string(kReview.size()) + " bytes"));
   EXPECT_TRUE(client.Closed());
 }
 

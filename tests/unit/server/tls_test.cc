@@ -93,9 +93,9 @@ TEST_F(TlsTest, TellsWhenTheCertificateEnds) {
   const WallTime end = WallTime(std::chrono::seconds(4'000'000'000));
   volume_.Write(TestCertificate("scheduler", 1, end));
   Start();
-  EXPECT_EQ(testing::Samples(testing::Scrape(*server_),
-                             "aliquot_certificate_expiry_timestamp_seconds"),
-            std::vector<std::string>{"4e+09"});
+  EXPECT_EQ(
+      testing::Samples(testing::Scrape(*server_), "aliquot_certificate_expiry_timestamp_seconds"),
+      std::vector<std::string>{"4e+09"});
 }
 
 TEST_F(TlsTest, AgreesOnHttp11) {
@@ -391,8 +391,8 @@ TEST_F(TlsTest, MeasuresAFilterOfFiveThousandNames) {
     micros.push_back(took.count());
   }
   std::sort(micros.begin(), micros.end());
-  std::cout << filter.size() << " bytes over TLS: p50 " << micros[500] << " us, p99 "
-            << micros[990] << " us\n";
+  std::cout << filter.size() << " bytes over TLS: p50 " << micros[500] << " us, p99 " << micros[990]
+            << " us\n";
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ TEST(AmdTest, ChecksThePercentageAtAdmission) {
 
 TEST(AwsNeuronTest, RefusesAtAdmissionWithItsOwnWords) {
   const auto of_neuron = [](StringMap limits, StringMap requests = {}) {
-    return Completed("AWSNeuron",
-                     {.limits = std::move(limits), .requests = std::move(requests)});
+    return Completed("AWSNeuron", {.limits = std::move(limits), .requests = std::move(requests)});
   };
   EXPECT_EQ(of_neuron({}, {{"aws.amazon.com/neuron", "2"}}), "claimed");
   EXPECT_EQ(of_neuron({}, {{"aws.amazon.com/neuron", "2147483648"}}),
@@ -90,8 +89,7 @@ TEST(NvidiaAdmissionTest, GivesAllCoresToAContainerThatTakesWholeCards) {
   EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem-percentage", "100"}}),
             kExclusive);
   EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem", "0"}}), kExclusive);
-  EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem-percentage", "50"}}),
-            "claimed");
+  EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem-percentage", "50"}}), "claimed");
   EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem", "8192"}}), "claimed");
   EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "1"}, {"nvidia.com/gpucores", "70"}}), "claimed");
   EXPECT_EQ(OfNvidia({{"nvidia.com/gpu", "0"}}), "claimed");
@@ -126,11 +124,11 @@ TEST(NvidiaAdmissionTest, SetsWhatTheConfigurationSays) {
   const auto completed = [&](StringMap limits) {
     return Completed(registry.vendors()[0], registry, {.limits = std::move(limits)});
   };
-  EXPECT_EQ(completed({{"nvidia.com/gpu", "1"},
-                       {"nvidia.com/gpumem", "100"},
-                       {"nvidia.com/priority", "1"}}),
-            "claimed; env CUDA_TASK_PRIORITY=1; env GPU_CORE_UTILIZATION_POLICY=force; runtime "
-            "class nvidia");
+  EXPECT_EQ(
+      completed(
+          {{"nvidia.com/gpu", "1"}, {"nvidia.com/gpumem", "100"}, {"nvidia.com/priority", "1"}}),
+      "claimed; env CUDA_TASK_PRIORITY=1; env GPU_CORE_UTILIZATION_POLICY=force; runtime "
+      "class nvidia");
   EXPECT_EQ(completed({{"nvidia.com/priority", "0"}}),
             "left alone; env CUDA_TASK_PRIORITY=0; env NVIDIA_VISIBLE_DEVICES=none");
 }
@@ -141,8 +139,8 @@ std::string OfAscend(std::string_view key, StringMap amounts, StringMap annotati
   StringMap limits;  // names after the chip's
   for (const auto& [suffix, amount] : amounts)
     limits.emplace("huawei.com/" + std::string(key) + suffix, amount);
-  std::string text = Completed(
-      key, {.limits = std::move(limits), .annotations = std::move(annotations)});
+  std::string text =
+      Completed(key, {.limits = std::move(limits), .annotations = std::move(annotations)});
   const std::string prefix = "huawei.com/" + std::string(key);
   for (size_t at = 0; (at = text.find(prefix)) != std::string::npos;)
     text.replace(at, prefix.size(), "*");
@@ -206,9 +204,9 @@ TEST(AscendAdmissionTest, WritesMemoryInUnitsOfTheResource) {
   configs.ascend[0].config.memory_factor = 100;
   const core::Registry registry = vendors::MakeRegistry(configs);
   const auto of = [&](const std::string& memory) {
-    return Completed(*registry.Find("Ascend910A"), registry,
-                     {.limits = {{"huawei.com/Ascend910A", "1"},
-                                 {"huawei.com/Ascend910A-memory", memory}}});
+    return Completed(
+        *registry.Find("Ascend910A"), registry,
+        {.limits = {{"huawei.com/Ascend910A", "1"}, {"huawei.com/Ascend910A-memory", memory}}});
   };
   constexpr const char* kSmallest =
       "claimed; limit huawei.com/Ascend910A=1; limit huawei.com/Ascend910A-memory=21; request "
@@ -234,8 +232,7 @@ TEST(AscendAdmissionTest, HidesNpusOfAllKindsOnce) {
 
 TEST(EnflameAdmissionTest, CopiesToTheOtherSide) {
   const auto of = [](StringMap limits, StringMap requests = {}) {
-    return Completed("Enflame",
-                     {.limits = std::move(limits), .requests = std::move(requests)});
+    return Completed("Enflame", {.limits = std::move(limits), .requests = std::move(requests)});
   };
   EXPECT_EQ(of({{"enflame.com/drs-gcu", "3"}, {"enflame.com/gcu-core", "500"}}),
             "claimed; request enflame.com/drs-gcu=3");
@@ -252,9 +249,7 @@ TEST(EnflameAdmissionTest, CopiesToTheOtherSide) {
 }
 
 TEST(IluvatarAdmissionTest, TellsTheContainerItsNameAndGivesWholeCards) {
-  const auto of = [](NewContainer container) {
-    return Completed("MR-V100", std::move(container));
-  };
+  const auto of = [](NewContainer container) { return Completed("MR-V100", std::move(container)); };
   EXPECT_EQ(of({.limits = {{"iluvatar.ai/MR-V100-vgpu", "1"}}}),
             "claimed; env SOL_CONTINER_NAME=main");
   EXPECT_EQ(of({.limits = {{"iluvatar.ai/MR-V100-vgpu", "2"}},
@@ -268,8 +263,8 @@ TEST(IluvatarAdmissionTest, TellsTheContainerItsNameAndGivesWholeCards) {
 
 TEST(KunlunAdmissionTest, RoundsPartsAndWantsACountThatConnects) {
   const auto part = [](const std::string& memory) {
-    return Completed("XPU", {.limits = {{"kunlunxin.com/vxpu", "1"},
-                                        {"kunlunxin.com/vxpu-memory", memory}}});
+    return Completed(
+        "XPU", {.limits = {{"kunlunxin.com/vxpu", "1"}, {"kunlunxin.com/vxpu-memory", memory}}});
   };
   const auto with = [](const std::string& memory) {
     return "claimed; limit kunlunxin.com/vxpu-memory=" + memory +
@@ -327,8 +322,7 @@ TEST(MetaxAdmissionTest, ChecksAmountsClassAndQos) {
 
 TEST(MthreadsAdmissionTest, CompletesWholeCardsAndChecksShares) {
   const auto of = [](StringMap limits, StringMap requests = {}) {
-    return Completed("Mthreads",
-                     {.limits = std::move(limits), .requests = std::move(requests)});
+    return Completed("Mthreads", {.limits = std::move(limits), .requests = std::move(requests)});
   };
   const auto share = [&](const char* memory, const char* cores) {
     return of({{"mthreads.com/vgpu", "1"},

@@ -23,9 +23,8 @@ std::string IdOf(int i) { return "\"" + std::to_string(i) + "\""; }
 // As every vendor's plugin would write it that registers in JSON.
 std::string Json(int i, const std::string& type, const std::string& custom_info) {
   return R"({"id":)" + IdOf(i) + R"(,"index":)" + std::to_string(i) +
-         R"(,"count":4,"devmem":65536,"devcore":100,"type":")" + type +
-         R"(","numa":)" + std::to_string(i % 2) + R"(,"health":true,"custominfo":{)" + custom_info +
-         "}}";
+         R"(,"count":4,"devmem":65536,"devcore":100,"type":")" + type + R"(","numa":)" +
+         std::to_string(i % 2) + R"(,"health":true,"custominfo":{)" + custom_info + "}}";
 }
 
 // Every card has a score to the sixteen after it.
@@ -45,38 +44,44 @@ struct Row {
 
 std::vector<Row> Rows() {
   const std::string all = std::to_string(kCards);
-  const Offer nvidia = {
-      .annotations = {{"hami.io/node-nvidia-register",
-                       Registered([](int i) { return Json(i, "NVIDIA", ""); })},
-                      {"hami.io/node-nvidia-score", Registered(PairScores)}}};
+  const Offer nvidia = {.annotations = {{"hami.io/node-nvidia-register",
+                                         Registered([](int i) { return Json(i, "NVIDIA", ""); })},
+                                        {"hami.io/node-nvidia-score", Registered(PairScores)}}};
   const StringMap by_links = {{"hami.io/gpu-scheduler-policy", "topology-aware"}};
   StringMap by_links_and_numa = by_links;
   by_links_and_numa.emplace("nvidia.com/numa-bind", "true");
   const auto sgpu = [](int i) {
-    return R"({"uuid":)" + IdOf(i) + R"(,"totalDevCount":16,"totalCompute":100,"totalVRam":65536,)" +
+    return R"({"uuid":)" + IdOf(i) +
+           R"(,"totalDevCount":16,"totalCompute":100,"totalVRam":65536,)" +
            R"("healthy":true,"linkZone":)" + std::to_string(i % 40) + "}";
   };
   return {
       {"NVIDIA", nvidia, "nvidia.com/gpu", by_links},
       {"NVIDIA numa", nvidia, "nvidia.com/gpu", by_links_and_numa},
-      {"Vastai", {.annotations = {{"hami.io/node-va-register", Registered([](int i) {
-                    return Json(i, "Vastai", R"("DeviceStrategy":"die","AIC":")" +
-                                                 std::to_string(i / 2) + "\"");
-                  })}}},
+      {"Vastai",
+       {.annotations = {{"hami.io/node-va-register", Registered([](int i) {
+                           return Json(
+                               i, "Vastai",
+                               R"("DeviceStrategy":"die","AIC":")" + std::to_string(i / 2) + "\"");
+                         })}}},
        "vastaitech.com/va"},
-      {"Ascend910C", {.annotations = {{"hami.io/node-register-Ascend910C", Registered([](int i) {
-                        return Json(i, "Ascend910C",
-                                    R"("NetworkID":)" + std::to_string(i % 40));
-                      })}}},
+      {"Ascend910C",
+       {.annotations = {{"hami.io/node-register-Ascend910C", Registered([](int i) {
+                           return Json(i, "Ascend910C", R"("NetworkID":)" + std::to_string(i % 40));
+                         })}}},
        "huawei.com/Ascend910C"},
-      {"Metax-SGPU", {.annotations = {{"metax-tech.com/node-gpu-devices", Registered(sgpu)}}},
-       "metax-tech.com/sgpu", {{"metax-tech.com/sgpu-topology-aware", "true"}}},
+      {"Metax-SGPU",
+       {.annotations = {{"metax-tech.com/node-gpu-devices", Registered(sgpu)}}},
+       "metax-tech.com/sgpu",
+       {{"metax-tech.com/sgpu-topology-aware", "true"}}},
       {"Metax-GPU", {.capacity = {{"metax-tech.com/gpu", all}}}, "metax-tech.com/gpu"},
-      {"AWSNeuron", {.capacity = {{"aws.amazon.com/neuron", all}, {"aws.amazon.com/neuroncore", "2048"}},
-                     .labels = {{"node.kubernetes.io/instance-type", "inf2"}}},
+      {"AWSNeuron",
+       {.capacity = {{"aws.amazon.com/neuron", all}, {"aws.amazon.com/neuroncore", "2048"}},
+        .labels = {{"node.kubernetes.io/instance-type", "inf2"}}},
        "aws.amazon.com/neuron"},
-      {"Mthreads", {.capacity = {{"mthreads.com/sgpu-core", std::to_string(16 * kCards)},
-                                 {"mthreads.com/sgpu-memory", std::to_string(96 * kCards)}}},
+      {"Mthreads",
+       {.capacity = {{"mthreads.com/sgpu-core", std::to_string(16 * kCards)},
+                     {"mthreads.com/sgpu-memory", std::to_string(96 * kCards)}}},
        "mthreads.com/vgpu"},
       {"Kunlun", {.capacity = {{"kunlunxin.com/xpu", all}}}, "kunlunxin.com/xpu"},
   };
