@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "aliquot/base/base64.h"
@@ -35,8 +36,9 @@ namespace fs = std::filesystem;
 
 const fs::path kHome = CONFORMANCE_DIR;
 constexpr std::chrono::seconds kPatience{20};
-constexpr size_t kCaches = 3;           // nodes, pods, quotas
-constexpr const char* kImage = "test";  // of containers that a case gives none
+constexpr std::chrono::seconds kBackground{1};  // until what is written in the background is there
+constexpr size_t kCaches = 3;                   // nodes, pods, quotas
+constexpr const char* kImage = "test";          // of containers that a case gives none
 constexpr const char* kHold = "conformance.test/hold";
 
 // A mistake in the case, or something refused to carry it out.
@@ -413,7 +415,7 @@ class Walk {
     const Json before = NodeAnnotations();
     Json seen = Act(step);
     const Json want = step.value("want", Json::object());
-    if (Json changed = ChangedNodeAnnotations(before, want.value("node-annotations", Json()));
+    if (Json changed = AwaitNodeAnnotations(before, want.value("node-annotations", Json()));
         !changed.empty()) {
       seen["node-annotations"] = std::move(changed);
     }
@@ -568,6 +570,22 @@ class Walk {
       all[meta["name"].get<std::string>()] = meta.value("annotations", Json::object());
     }
     return all;
+  }
+
+  // Handshakes are written in the background: a step that asks for them gets them a moment
+  // later.
+  Json AwaitNodeAnnotations(const Json& before, const Json& asked) {
+    const auto plain = [this](const Json& texts) {
+      const WallTime now = clock_.Now();
+      return WithoutTimes(Dated(texts, now), now);
+    };
+    const auto end = std::chrono::steady_clock::now() + kBackground;
+    for (;;) {
+      Json changed = ChangedNodeAnnotations(before, asked);
+      if (Empty(asked) || plain(changed) == plain(asked) || std::chrono::steady_clock::now() > end)
+        return changed;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   // Those asked for; without a question the locks that changed.
