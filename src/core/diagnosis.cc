@@ -15,10 +15,10 @@ std::string NoNode(size_t candidates) {
   return "no available node, " + std::to_string(candidates) + " nodes do not meet";
 }
 
-std::string Named(const ScoredNode& scored, std::span<const CandidateNode> nodes) {
+std::string Named(const ScoredNode& scored, std::span<const std::string_view> nodes) {
   char score[64];
   std::snprintf(score, sizeof score, "%.2f", static_cast<double>(scored.score));
-  return std::string(nodes[scored.node].name) + ":" + score;
+  return std::string(nodes[scored.node]) + ":" + score;
 }
 
 // The first names, and how many more there are.
@@ -47,19 +47,19 @@ class FirstNames {
 
 }  // namespace
 
-std::string DescribeFit(const Decision& decision, std::span<const CandidateNode> nodes) {
+std::string DescribeFit(const Decision& decision, std::span<const std::string_view> nodes) {
   const std::vector<ScoredNode>& feasible = decision.feasible;
   const size_t told = std::min(kNamesTold, feasible.size());
   std::vector<std::string> names;
   for (auto at = feasible.end() - static_cast<std::ptrdiff_t>(told); at != feasible.end(); ++at)
     names.push_back(Named(*at, nodes));
-  return "find fit node(" + std::string(nodes[feasible.back().node].name) + "), " +
+  return "find fit node(" + std::string(nodes[feasible.back().node]) + "), " +
          std::to_string(nodes.size() - feasible.size()) + " nodes not fit, " +
          std::to_string(feasible.size()) + " nodes fit(" +
          NameSome(std::move(names), feasible.size()) + ")";
 }
 
-std::string DescribeRefusals(const Decision& decision, std::span<const CandidateNode> nodes) {
+std::string DescribeRefusals(const Decision& decision, std::span<const std::string_view> nodes) {
   std::map<std::string_view, FirstNames> by_word;
   std::vector<std::vector<FirstNames*>> by_refusal;
   for (const Refusal& refusal : decision.refusals) {
@@ -67,7 +67,7 @@ std::string DescribeRefusals(const Decision& decision, std::span<const Candidate
     for (const std::string_view word : refusal.Words()) words.push_back(&by_word[word]);
   }
   for (const RefusedNode& refused : decision.refused)
-    for (FirstNames* word : by_refusal[refused.refusal]) word->Add(nodes[refused.node].name);
+    for (FirstNames* word : by_refusal[refused.refusal]) word->Add(nodes[refused.node]);
   std::vector<std::string> parts;
   for (const auto& [word, names] : by_word)
     parts.push_back(std::to_string(names.total()) + " nodes " + std::string(word) + "(" +

@@ -40,6 +40,16 @@ void Lower(std::optional<int64_t>& limit, const std::optional<int64_t>& other) {
   if (other) limit = std::min(limit.value_or(*other), *other);
 }
 
+// To the smallest limits of a vendor in all ResourceQuota objects of a namespace.
+template <typename Objects>
+void LowerToLimits(const Objects& objects, size_t vendor, std::optional<int64_t>& memory,
+                   std::optional<int64_t>& cores) {
+  for (const auto& [name, limits] : objects) {
+    Lower(memory, limits[vendor].memory);
+    Lower(cores, limits[vendor].cores);
+  }
+}
+
 }  // namespace
 
 void QuotaTable::SetLimits(std::string_view ns, std::string_view name, const StringMap& hard) {
@@ -83,12 +93,9 @@ std::vector<core::QuotaRoom> QuotaTable::Room(std::string_view ns) const {
   if (it == namespaces_.end() || it->second.objects.empty()) return {};
   std::vector<core::QuotaRoom> room(registry_.size());
   for (size_t vendor = 0; vendor < room.size(); ++vendor) {
-    for (const auto& [name, limits] : it->second.objects) {
-      Lower(room[vendor].memory, limits[vendor].memory);
-      Lower(room[vendor].cores, limits[vendor].cores);
-    }
     const core::DeviceUse used = it->second.used[vendor].Use();
     auto& [memory, cores] = room[vendor];
+    LowerToLimits(it->second.objects, vendor, memory, cores);
     if (memory) memory = core::SaturatingAdd(*memory, -used.memory);
     if (cores) cores = core::SaturatingAdd(*cores, -used.cores);
   }
@@ -109,10 +116,7 @@ std::vector<QuotaRow> QuotaTable::Rows() const {
     for (const core::Vendor& vendor : registry_.vendors()) {
       const Total& total = entry.used[vendor.id()];
       Limit limit;
-      for (const auto& [name, limits] : entry.objects) {
-        Lower(limit.memory, limits[vendor.id()].memory);
-        Lower(limit.cores, limits[vendor.id()].cores);
-      }
+      LowerToLimits(entry.objects, vendor.id(), limit.memory, limit.cores);
       if (limit.memory) *limit.memory /= vendor.memory_factor();
       add(vendor.config().memory_name, !total.zero(), total.Use().memory, limit.memory);
       add(vendor.config().cores_name, !total.zero(), total.Use().cores, limit.cores);

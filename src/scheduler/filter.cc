@@ -56,13 +56,6 @@ void TellRefusals(const core::Decision& decision, std::span<const std::string_vi
   }
 }
 
-std::vector<core::CandidateNode> Named(std::span<const std::string_view> names) {
-  std::vector<core::CandidateNode> nodes;
-  nodes.reserve(names.size());
-  for (const std::string_view name : names) nodes.push_back({name, nullptr});
-  return nodes;
-}
-
 // `; unknown hami.io/node-scheduler-policy "spreed"`, for the event.
 std::string UnknownPolicies(const core::SchedulePolicy& policy) {
   std::string text;
@@ -174,7 +167,7 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
     TellRefusals(decision, names, answer);
     RemoveAssignment(request, deadline);
     record_(pod.pod, true, kFailed,
-            core::DescribeRefusals(decision, Named(names)) + UnknownPolicies(*policy));
+            core::DescribeRefusals(decision, names) + UnknownPolicies(*policy));
     log::Info("Found no node for pod", {{"pod", Display(pod.pod)},
                                         {"candidates", names.size()},
                                         {"elapsedMs", ElapsedMs(clock_, context)}});
@@ -196,7 +189,7 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
   }
   outcome.reservation.Commit();
   record_(pod.pod, false, kSucceeded,
-          core::DescribeFit(decision, Named(names)) + UnknownPolicies(*policy));
+          core::DescribeFit(decision, names) + UnknownPolicies(*policy));
   log::Info("Assigned pod", {{"pod", Display(pod.pod)},
                              {"node", node},
                              {"candidates", names.size()},

@@ -8,10 +8,8 @@
 namespace aliquot::core {
 namespace {
 
-std::vector<CandidateNode> Names(const std::vector<std::string>& names) {
-  std::vector<CandidateNode> nodes;
-  for (const std::string& name : names) nodes.push_back({name, nullptr});
-  return nodes;
+std::vector<std::string_view> Names(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
 }
 
 // "n01", "n02", ...

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "aliquot/base/strings.h"
 #include "aliquot/server/server.h"
@@ -75,6 +78,19 @@ inline int64_t OfThisProcess(std::string_view key) {
         .value_or(-1);
   }
   return -1;
+}
+
+// How long each of 1,000 calls took, ascending; fewer if one got no answer.
+inline std::vector<double> MicrosOfAThousand(Client& client, const std::string& request) {
+  std::vector<double> micros;
+  for (int i = 0; i < 1'000; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    if (!client.Ask(request)) break;
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    micros.push_back(took.count());
+  }
+  std::sort(micros.begin(), micros.end());
+  return micros;
 }
 
 class ServerTest : public ::testing::Test {
