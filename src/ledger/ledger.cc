@@ -351,11 +351,12 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     }
     Drop(it);
   }
+  const std::vector<uint32_t>& ranks = nodes_.Ranks();
   SlotTable<NodeEntry>::Series slots(nodes_);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::optional<uint32_t> slot = slots.Find(nodes[i]);
     const Candidate known = slot ? candidates_[*slot] : Candidate{};
-    candidates[i] = {nodes[i], known.usage, slot.value_or(0), known.stamp};
+    candidates[i] = {nodes[i], known.usage, slot.value_or(0), slot ? ranks[*slot] : 0, known.stamp};
   }
   const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
   outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_, &verdicts_);
