@@ -1,25 +1,46 @@
 #include "aliquot/codec/json_quote.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdint>
+#include <cstring>
 
 #include "codec/go_text.h"
 
 namespace aliquot::codec {
 namespace {
 
-// The characters that stand for themselves.
-constexpr auto kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (unsigned char c = 0x20; c < 0x80; ++c)
-    plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
-  return plain;
-}();
+// Eight characters at a time. Not 0 if one of the bytes is.
+constexpr uint64_t kOnes = 0x0101010101010101;
+constexpr uint64_t kHigh = kOnes << 7;
+constexpr uint64_t ZeroBytes(uint64_t bytes) { return (bytes - kOnes) & ~bytes & kHigh; }
 
-bool IsPlain(char c) { return kPlain[static_cast<unsigned char>(c)]; }
+// None of the bytes is a control character, '"', '&', '<', '>', '\\' or not ASCII.
+constexpr bool ArePlain(uint64_t bytes) {
+  const uint64_t control = (bytes - kOnes * 0x20) & ~bytes & kHigh;
+  return ((bytes & kHigh) | control | ZeroBytes((bytes | kOnes * 4) ^ kOnes * '&') |
+          ZeroBytes((bytes | kOnes * 2) ^ kOnes * '>') | ZeroBytes(bytes ^ kOnes * '\\')) == 0;
+}
 
-// Appends the first character of `text`, which is not plain; says how long it is.
+// How many characters at the beginning stand for themselves; perhaps up to seven too few.
+size_t PlainLength(std::string_view text) {
+  size_t length = 0;
+  uint64_t bytes = 0;
+  for (; length + sizeof bytes <= text.size(); length += sizeof bytes) {
+    std::memcpy(&bytes, text.data() + length, sizeof bytes);
+    if (!ArePlain(bytes)) return length;
+  }
+  if (length == text.size()) return length;
+  bytes = kOnes * ' ';
+  std::memcpy(&bytes, text.data() + length, text.size() - length);
+  return ArePlain(bytes) ? text.size() : length;
+}
+
+// Appends the first character of `text`; says how long it is.
 size_t AppendEscaped(std::string& json, std::string_view text) {
+  if (PlainLength(text.substr(0, 1)) == 1) {
+    json += text.front();
+    return 1;
+  }
   constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
   constexpr std::string_view kLetters = "\"\\bfnrt";
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -46,7 +67,7 @@ size_t AppendEscaped(std::string& json, std::string_view text) {
 void AppendJsonQuoted(std::string& json, std::string_view text) {
   json += '"';
   while (true) {
-    const auto plain = static_cast<size_t>(std::ranges::find_if_not(text, IsPlain) - text.begin());
+    const size_t plain = PlainLength(text);
     json += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;

@@ -132,18 +132,20 @@ Problem ReadNodeNames(Value value, FilterStorage& storage, FilterRequest& reques
   request.node_names.clear();
   if (!value) return std::nullopt;
   request.node_names.reserve(storage.body.size() / 16);  // growing costs half of the reading
-  return ForEachElement(*value, "NodeNames",
-                        [&](ondemand::value one, const auto& where) -> Problem {
-                          const std::string_view token = one.raw_json_token();  // from its quote
-                          std::string_view name;
-                          if (const auto code = one.get_string().get(name)) {
-                            return Unreadable(where(), "a string", one, code);
-                          }
-                          std::string_view kept = token.substr(1, name.size());
-                          if (kept != name) kept = storage.unescaped.emplace_back(name);
-                          request.node_names.push_back(kept);
-                          return std::nullopt;
-                        });
+  return ForEachElement(
+      *value, "NodeNames", [&](ondemand::value one, const auto& where) -> Problem {
+        // The parser has seen to quotes, control characters and UTF-8.
+        const std::string_view token = one.raw_json_token();
+        if (token.starts_with('"') && token.find('\\') == std::string_view::npos) {
+          request.node_names.push_back(token.substr(1, token.rfind('"') - 1));
+          return std::nullopt;
+        }
+        std::string_view name;
+        if (const auto code = one.get_string().get(name))
+          return Unreadable(where(), "a string", one, code);
+        request.node_names.push_back(storage.unescaped.emplace_back(name));
+        return std::nullopt;
+      });
 }
 
 Problem ReadNodes(Value value, FilterRequest& request) {
@@ -280,14 +282,22 @@ void AppendFailures(std::string& json, const std::vector<FailedNode>& failures) 
   }
   json.reserve(json.size() +
                failures.size() * (failures[0].node.size() * 5 / 4 + failures[0].reason.size() + 6));
-  // Many nodes share few reasons: each is encoded once.
+  // Many nodes share few reasons: each is encoded once, and neighbours mostly have the same.
   std::unordered_map<const char*, std::string> reasons;
+  const char* last = nullptr;
+  std::string* encoded = nullptr;
   json += '{';
   AppendAll(json, failures, [&](const FailedNode& failure) {
     codec::AppendJsonQuoted(json, failure.node);
-    const auto [reason, is_new] = reasons.try_emplace(failure.reason.data(), ":");
-    if (is_new) codec::AppendJsonQuoted(reason->second, failure.reason);
-    json += reason->second;
+    if (const char* reason = failure.reason.data(); reason != last) {
+      last = reason;
+      encoded = &reasons[reason];
+      if (encoded->empty()) {
+        *encoded = ':';
+        codec::AppendJsonQuoted(*encoded, failure.reason);
+      }
+    }
+    json += *encoded;
   });
   json += '}';
 }
