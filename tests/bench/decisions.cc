@@ -4,9 +4,12 @@
 
 #include "aliquot/base/check.h"
 #include "aliquot/base/clock.h"
+#include "aliquot/config/device_config.h"
+#include "aliquot/config/flags.h"
 #include "aliquot/kube/parse.h"
 #include "aliquot/scheduler/assignment.h"
 #include "aliquot/vendors/registry.h"
+#include "cli/vendor_configs.h"
 #include "manifests.h"
 #include "scheduler/node_reader.h"
 #include "support/builders.h"
@@ -34,11 +37,12 @@ core::PodRequest RequestOf(const std::string& json) {
 
 }  // namespace
 
-const core::Registry& Vendors() {
-  static const core::Registry registry = [] {
-    vendors::Configs configs;
-    configs.nvidia = testing::ChartConfig();
-    return vendors::MakeRegistry(configs);
+const core::Registry& Vendors(bool nvidia_alone) {
+  static const core::Registry registry = [&] {
+    if (nvidia_alone) return testing::ChartRegistry();
+    const auto devices = config::LoadDeviceConfig(DEVICE_CONFIG);
+    ALIQUOT_CHECK(devices.ok());
+    return vendors::MakeRegistry(cli::VendorConfigs({}, *devices));
   }();
   return registry;
 }
