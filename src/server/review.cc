@@ -59,7 +59,7 @@ class Patch {
       if (!to.contains(key))
         operations_.push_back({{"op", "remove"}, {"path", parent + "/" + EscapePointer(key)}});
     for (const auto& [key, text] : to)
-      if (const std::string* before = Find(from, key); before == nullptr || *before != text)
+      if (const auto before = from.find(key); before == from.end() || before->second != text)
         Set(parent, key, text);
   }
 
