@@ -69,6 +69,10 @@ void Write(spdlog::level::level_enum level, std::string_view fact, Fields fields
   logger->log(level, spdlog::string_view_t(line.data(), line.size()));
 }
 
+spdlog::level::level_enum LevelFor(int verbosity) {
+  return verbosity >= 1 ? spdlog::level::debug : spdlog::level::info;
+}
+
 }  // namespace
 
 void SetUp(const Options& options) {
@@ -84,7 +88,7 @@ void SetUp(const Options& options) {
     }
   }
   auto logger = std::make_shared<spdlog::logger>("aliquot", std::move(sink));
-  logger->set_level(options.verbosity >= 1 ? spdlog::level::debug : spdlog::level::info);
+  logger->set_level(LevelFor(options.verbosity));
   logger->flush_on(spdlog::level::info);
   if (options.format == Format::kJson)
     logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})",
@@ -97,6 +101,13 @@ void SetUp(const Options& options) {
 void Info(std::string_view fact, Fields fields) { Write(spdlog::level::info, fact, fields); }
 void Warn(std::string_view fact, Fields fields) { Write(spdlog::level::warn, fact, fields); }
 void Error(std::string_view fact, Fields fields) { Write(spdlog::level::err, fact, fields); }
+
+void SetVerbosity(int verbosity) {
+  g_verbosity = verbosity;
+  spdlog::default_logger_raw()->set_level(LevelFor(verbosity));
+}
+
+int Verbosity() { return g_verbosity; }
 
 bool IsDebug(int verbosity) { return g_verbosity >= verbosity; }
 

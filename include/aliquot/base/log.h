@@ -2,7 +2,7 @@
 //   Patched pod pod=team-a/train-0 node=gpu-17 elapsedMs=3
 // spdlog stays behind this header.
 //
-// Thread safety: any function from any thread, after SetUpLog or without it.
+// Thread safety: any function from any thread, after SetUp or without it.
 #pragma once
 
 #include <initializer_list>
@@ -46,6 +46,10 @@ struct Options {
 // Once, before threads start. Throws nothing; a file that cannot be opened is
 // said on standard error and standard error is used.
 void SetUp(const Options& options);
+
+// While the process runs.
+void SetVerbosity(int verbosity);
+int Verbosity();
 
 void Info(std::string_view fact, Fields fields = {});
 void Warn(std::string_view fact, Fields fields = {});
