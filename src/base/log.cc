@@ -131,6 +131,10 @@ void Write(spdlog::level::level_enum level, std::string_view fact, Fields fields
   logger->log(level, spdlog::string_view_t(line.data(), line.size()));
 }
 
+spdlog::level::level_enum LevelFor(int verbosity) {
+  return verbosity >= 1 ? spdlog::level::debug : spdlog::level::info;
+}
+
 }  // namespace
 
 void SetUp(const Options& options) {
@@ -146,7 +150,7 @@ void SetUp(const Options& options) {
     }
   }
   auto logger = std::make_shared<spdlog::logger>("aliquot", std::make_shared<Sink>(fd));
-  logger->set_level(options.verbosity >= 1 ? spdlog::level::debug : spdlog::level::info);
+  logger->set_level(LevelFor(options.verbosity));
   if (options.format == Format::kJson)
     logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})",
                         spdlog::pattern_time_type::utc);
@@ -158,6 +162,13 @@ void SetUp(const Options& options) {
 void Info(std::string_view fact, Fields fields) { Write(spdlog::level::info, fact, fields); }
 void Warn(std::string_view fact, Fields fields) { Write(spdlog::level::warn, fact, fields); }
 void Error(std::string_view fact, Fields fields) { Write(spdlog::level::err, fact, fields); }
+
+void SetVerbosity(int verbosity) {
+  g_verbosity = verbosity;
+  spdlog::default_logger_raw()->set_level(LevelFor(verbosity));
+}
+
+int Verbosity() { return g_verbosity; }
 
 bool IsDebug(int verbosity) { return g_verbosity >= verbosity; }
 

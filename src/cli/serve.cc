@@ -13,11 +13,13 @@
 
 #include "aliquot/base/log.h"
 #include "aliquot/kube/client.h"
+#include "aliquot/server/debug_server.h"
 #include "aliquot/server/metrics_server.h"
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
 #include "cli/daemon.h"
+#include "cli/ledger_log.h"
 #include "cli/vendor_configs.h"
 
 namespace aliquot::cli {
@@ -42,10 +44,9 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
     if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
   };
   warn(flags.leader_elect, "--leader-elect");
-  warn(flags.profiling, "--profiling");
   warn(flags.shadow, "--shadow");
-  warn(!flags.debug_bind.empty() && flags.debug_bind != config::ServeFlags().debug_bind,
-       "--debug-bind");
+  if (flags.profiling)
+    log::Warn("--profiling serves no /debug/pprof: those are profiles of Go; use perf instead");
 }
 
 std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {
@@ -53,21 +54,27 @@ std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {
   return server::TlsFiles{flags.cert_file, flags.key_file};
 }
 
-// Blocked in every thread that is started from here on, so that sigwait gets it.
-sigset_t BlockStopSignals() {
-  sigset_t stop_signals;
-  sigemptyset(&stop_signals);
-  sigaddset(&stop_signals, SIGTERM);
-  sigaddset(&stop_signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+// Blocked in every thread that is started from here on, so that sigwait gets them.
+sigset_t BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGUSR2}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  return stop_signals;
+  return signals;
+}
+
+// People may look into the process on it; nothing depends on it.
+void StartDebugServer(server::DebugServer& debug, const std::string& address) {
+  if (address.empty()) return;
+  if (const Result<void> started = debug.Start(); !started)
+    log::Error("Could not serve /debug, went on without it", {{"error", started.error().message}});
 }
 
 }  // namespace
 
 int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) {
-  const sigset_t stop_signals = BlockStopSignals();
+  const sigset_t signals = BlockSignals();
   // Many short-lived threads would otherwise keep an arena each.
   mallopt(M_ARENA_MAX, 4);
   WarnOfFlagsWithoutEffect(flags);
@@ -114,11 +121,13 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
     log::Error("Could not serve metrics", {{"error", started.error().message}});
     return kExitFailure;
   }
+  server::DebugServer debug(scheduler, {.bind = flags.debug_bind});
+  StartDebugServer(debug, flags.debug_bind);
   daemon.Start();
   log::Info("Listening", {{"address", flags.http_bind}, {"port", server.port()}});
 
   int signal_number = 0;
-  sigwait(&stop_signals, &signal_number);
+  while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGUSR2) LogLedger(scheduler);
   log::Info("Stopping", {{"signal", signal_number}});
   daemon.Drain();
   const bool finished = server.Stop(kStopGrace);

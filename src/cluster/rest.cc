@@ -233,7 +233,9 @@ Outcome<Rest::Answer> Rest::List(const Place& place, const Query& query) const {
   if (!range) return range.error();
 
   std::optional<Objects> then;
-  if (!range->current) {
+  const bool changed = store_.Forgotten(resource, range->version) ||
+                       store_.Next(resource, range->version) != nullptr;
+  if (!range->current && changed) {  // else it is all as it was: no copy
     then = store_.AllAt(resource, range->version);
     if (!then) {
       return ApiError{410, "Expired",
@@ -252,6 +254,7 @@ Outcome<Rest::Answer> Rest::List(const Place& place, const Query& query) const {
     if (!selector->Matches(object.value)) continue;
     if (range->limit > 0 && count == range->limit) {
       ++remaining;
+      if (!selector->everything()) break;  // how many there are is not told
       continue;
     }
     if (count++ > 0) items += ',';

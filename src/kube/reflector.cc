@@ -277,8 +277,10 @@ void Reflector<T>::Delete(std::string_view ns, std::string_view name) {
 
 template <typename T>
 void Reflector<T>::Progress() {
+  const SteadyTime now = clock_.Steady();
+  store_.SetTold(now);
   MutexLock lock(mutex_);
-  health_.last_progress = clock_.Steady();
+  health_.last_progress = now;
   health_.failure.clear();
 }
 

@@ -1,12 +1,30 @@
 // Usage as it is kept, and as it would be computed afresh. The second shares
 // nothing with the first but what one pod is charged: it is there to catch its mistakes.
 #include <algorithm>
+#include <utility>
 
 #include "aliquot/base/check.h"
 #include "aliquot/ledger/ledger.h"
 #include "ledger/tenants.h"
 
 namespace aliquot::ledger {
+namespace {
+
+// FNV-1a.
+class Hash {
+ public:
+  void Add(std::string_view text) {
+    for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * kPrime;
+    state_ *= kPrime;  // the end of it
+  }
+  uint32_t value() const { return static_cast<uint32_t>(state_ ^ (state_ >> 32)); }
+
+ private:
+  static constexpr uint64_t kPrime = 0x100000001b3U;
+  uint64_t state_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace
 
 UsageTable Ledger::Usage() const {
   MutexLock lock(mutex_);
@@ -83,11 +101,31 @@ UsageTable Ledger::RebuildUsage() const {
 
 Ledger::Counts Ledger::Count() const {
   MutexLock lock(mutex_);
-  Counts counts;
-  nodes_.ForEach(
-      [&](const std::string&, const NodeEntry& node) { counts.nodes += node.usage ? 1 : 0; });
-  for (const auto& [uid, pod] : pods_) ++(pod.bound ? counts.bound : counts.reservations);
-  return counts;
+  return {registered_, bound_, pods_.size() - bound_};
+}
+
+uint32_t Ledger::HoldingsHash() const {
+  constexpr size_t kAtOnce = 64;
+  Hash hash;
+  std::string last;
+  for (size_t looked_at = kAtOnce; looked_at == kAtOnce;) {
+    looked_at = 0;
+    MutexLock lock(mutex_);
+    for (auto it = pods_.upper_bound(last); it != pods_.end() && looked_at < kAtOnce; ++it) {
+      if (++looked_at == kAtOnce) last = it->first;
+      if (!it->second.bound) continue;
+      const Holding& holding = it->second.holding;
+      hash.Add(holding.pod.uid);
+      hash.Add(holding.node);
+      ForEachShare(holding.allocation,
+                   [&](core::VendorId vendor, size_t container, const core::Share& share) {
+                     hash.Add(std::to_string(vendor) + "/" + std::to_string(container));
+                     hash.Add(share.device_id);
+                     hash.Add(std::to_string(share.memory) + "/" + std::to_string(share.cores));
+                   });
+    }
+  }
+  return hash.value();
 }
 
 std::vector<size_t> Ledger::ClosedNodes() const {
@@ -111,6 +149,23 @@ bool Ledger::Agrees(std::string_view name) const {
       if (const int device = usage.FindDevice(charge.vendor, charge.device_id); device >= 0)
         afresh[static_cast<size_t>(device)] = afresh[static_cast<size_t>(device)] + charge.use;
   return std::ranges::equal(afresh, usage.use());
+}
+
+void Ledger::Rebuild(std::string_view name) {
+  MutexLock lock(mutex_);
+  if (!nodes_.SlotOf(name)) return;
+  const auto [node, slot] = nodes_.Get(name);
+  const std::vector<PodEntry*> pods = std::exchange(node.pods, {});
+  node.held.clear();
+  node.tenants.clear();
+  node.unreadable.clear();
+  if (node.usage) node.usage.emplace(core::NodeInventory(node.usage->inventory()));
+  UpdateCandidate(slot, node);
+  for (PodEntry* pod : pods) {
+    quota_.Apply(pod->holding.pod.ns, pod->charges, Sign::kGiveBack);
+    pod->charges = ChargesOf(pod->holding);
+    Apply(*pod, Sign::kTake);
+  }
 }
 
 }  // namespace aliquot::ledger

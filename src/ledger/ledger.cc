@@ -12,10 +12,6 @@ using core::Charge;
 using core::DeviceUse;
 using core::VendorId;
 
-bool HoldsNothing(const Holding& holding) {
-  return holding.allocation.empty() && holding.unreadable.empty();
-}
-
 // What a later sight of a bound pod may still change: that init is done, and the
 // vendors that could not be read before.
 void TakeOver(Holding& known, Holding& seen) {
@@ -81,6 +77,7 @@ void Ledger::SetNode(core::NodeInventory inventory) {
   if (inventory.devices.empty()) return RemoveNode(inventory.name);
   MutexLock lock(mutex_);
   const auto [node, slot] = nodes_.Get(inventory.name);
+  if (!node.usage) ++registered_;
   node.usage.emplace(std::move(inventory));
   Project(node, "", *node.usage);
   UpdateCandidate(slot, node);
@@ -91,6 +88,7 @@ void Ledger::RemoveNode(std::string_view node) {
   MutexLock lock(mutex_);
   if (!nodes_.SlotOf(node)) return;
   const auto [entry, slot] = nodes_.Get(node);
+  if (entry.usage) --registered_;
   entry.usage.reset();
   UpdateCandidate(slot, entry);
   if (entry.pods.empty())
@@ -106,10 +104,12 @@ std::optional<core::NodeUsage> Ledger::Node(std::string_view node) const {
 }
 
 std::vector<std::string> Ledger::NodeNames() const {
+  constexpr size_t kAtOnce = 256;
   std::vector<std::string> names;
-  {
+  for (size_t begin = 0;; begin += kAtOnce) {
     MutexLock lock(mutex_);
-    nodes_.ForEach([&](const std::string& name, const NodeEntry& node) {
+    if (begin >= nodes_.slots()) break;
+    nodes_.ForEach(begin, begin + kAtOnce, [&](const std::string& name, const NodeEntry& node) {
       if (node.usage) names.push_back(name);
     });
   }
@@ -165,13 +165,13 @@ void Ledger::Observe(Holding holding) {
       TakeOver(pod.holding, holding);
       pod.charges = ChargesOf(pod.holding);
       Apply(pod, Sign::kTake);
-      if (HoldsNothing(pod.holding)) Drop(it);
+      if (pod.holding.empty()) Drop(it);
       return;
     }
     if (pod.bound) since = pod.since;
     Drop(it);
   }
-  if (!HoldsNothing(holding)) Add(std::move(holding), /*bound=*/true).since = since;
+  if (!holding.empty()) Add(std::move(holding), /*bound=*/true).since = since;
 }
 
 void Ledger::MarkBound(std::string_view uid) {
@@ -179,6 +179,7 @@ void Ledger::MarkBound(std::string_view uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end() || it->second.bound) return;
   it->second.bound = true;
+  ++bound_;
   it->second.since = clock_.Steady();
 }
 
@@ -251,6 +252,7 @@ Ledger::PodEntry& Ledger::Add(Holding holding, bool bound) {
   pod.since = clock_.Steady();
   pod.generation = ++generation_;
   pod.bound = bound;
+  if (bound) ++bound_;
   pod.charges = ChargesOf(pod.holding);
   const auto [it, inserted] = pods_.emplace(std::move(uid), std::move(pod));
   ALIQUOT_CHECK(inserted);
@@ -260,6 +262,7 @@ Ledger::PodEntry& Ledger::Add(Holding holding, bool bound) {
 
 void Ledger::Drop(Pods::iterator pod) {
   Apply(pod->second, Sign::kGiveBack);
+  if (pod->second.bound) --bound_;
   pods_.erase(pod);
 }
 

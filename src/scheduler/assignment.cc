@@ -63,6 +63,7 @@ WrittenHolding HoldingOf(const kube::Pod& pod, std::string node, const core::Reg
   vendors::ReadAllocationResult read =
       vendors::ReadAllocation(pod.meta.annotations, SpecOf(pod, holding.pod), registry);
   holding.allocation = std::move(read.allocation);
+  written.by_position = std::move(read.by_position);
   for (vendors::UnreadableAllocation& unreadable : read.unreadable) {
     holding.unreadable.push_back(unreadable.vendor);
     written.problems.push_back(std::string(registry[unreadable.vendor].key()) + ": " +

@@ -252,7 +252,8 @@ Step BindService::Attempt::Patch(const StringMap& annotations,
   return Failed(patched.error());
 }
 
-// Every lock that the pod's vendors ask for. Whoever waits for one holds none.
+// Every lock that the pod's vendors ask for. Whoever waits for one holds none. Meanwhile
+// another scheduler may have bound pods of its own.
 Step BindService::Attempt::TakeLocks() {
   std::vector<core::NodeLock> wanted;
   for (const core::Vendor& vendor : s_.registry_.vendors()) {
@@ -281,6 +282,9 @@ Step BindService::Attempt::TakeLocks() {
   if (!held || held->node != node_)
     return Outcome{Outcome::kRetry,
                    "reservation of " + Pod() + " expired while it waited for node " + node_};
+  if (!s_.ledger_.StillFits(ref_.uid))
+    return Outcome{Outcome::kRetry, "what " + Pod() + " was promised on node " + node_ +
+                                        " was given to another pod meanwhile"};
   return {};
 }
 

@@ -39,7 +39,7 @@ void PodEvents::OnDelete(const std::shared_ptr<const kube::Pod>& last) {
 void PodEvents::Observe(const kube::Pod& pod) {
   WrittenHolding written = HoldingOf(pod, pod.node_name, registry_);
   filter_.ForgetPod(pod.meta.uid);
-  if (written.holding.allocation.empty() && written.holding.unreadable.empty()) {
+  if (written.holding.empty()) {
     ledger_.Forget(pod.meta.uid);  // bound by somebody else, without what we promised it
     return;
   }
@@ -48,6 +48,11 @@ void PodEvents::Observe(const kube::Pod& pod) {
     log::Warn(
         "Counted pod where it runs, not where its annotation says",
         {{"pod", Display(pod.meta.Ref())}, {"node", pod.node_name}, {"annotation", *assigned}});
+  for (const std::string_view key : written.by_position)
+    log::Warn("Took shares by position: the text does not match the pod's containers",
+              {{"pod", Display(pod.meta.Ref())},
+               {"key", key},
+               {"value", *Find(pod.meta.annotations, key)}});
   for (const std::string& problem : written.problems) {
     log::Warn("Closed a node to further pods of a vendor: an allocation cannot be read",
               {{"pod", Display(pod.meta.Ref())}, {"node", pod.node_name}, {"error", problem}});

@@ -72,9 +72,6 @@ void Metrics::Write(MetricsText& text) const {
   text.Begin("aliquot_expired_reservations_total", Type::kCounter,
              "Reservations given up because their pod was not bound in time.");
   text.Sample({}, static_cast<double>(expired_reservations.value()));
-  text.Begin("aliquot_ledger_drift_total", Type::kCounter,
-             "Looks at a node that found its usage to be another than what its pods hold.");
-  text.Sample({}, static_cast<double>(drifted_nodes.value()));
 }
 
 }  // namespace aliquot::scheduler

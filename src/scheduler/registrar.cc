@@ -71,13 +71,28 @@ void Registrar::OnNodeGone(const std::string& name) {
   Drop(name);
 }
 
+bool Registrar::Agrees(const kube::Node& now) const {
+  NodeState state;
+  {
+    MutexLock lock(mutex_);
+    if (const auto at = nodes_.find(now.meta.name); at != nodes_.end()) state = at->second;
+  }
+  if (Matches(now.meta.labels, options_.node_label_selector))
+    ReadCards(now, state);
+  else
+    state = {};
+  const std::vector<core::Device> cards = CardsOf(state);
+  const std::optional<core::NodeUsage> registered = ledger_.Node(now.meta.name);
+  return registered ? std::ranges::equal(registered->devices(), cards) : cards.empty();
+}
+
 void Registrar::Drop(const std::string& name) {
   if (nodes_.erase(name) != 0) ledger_.RemoveNode(name);
 }
 
 // The cards of every vendor. A text that cannot be read keeps the cards that
 // were there before.
-void Registrar::ReadCards(const kube::Node& node, NodeState& state) {
+void Registrar::ReadCards(const kube::Node& node, NodeState& state) const {
   state.annotations.clear();
   state.allocatable.clear();
   state.vendors.resize(registry_.size());
@@ -169,13 +184,16 @@ bool Registrar::CheckHealth(const std::string& name, NodeState& state) {
   return changed;
 }
 
-void Registrar::Publish(const std::string& name, NodeState& state) {
-  core::NodeInventory inventory{name, {}};
+// What a decision may see of them.
+std::vector<core::Device> Registrar::CardsOf(const NodeState& state) {
+  std::vector<core::Device> cards;
   for (const VendorState& of_vendor : state.vendors)
-    if (!of_vendor.gone)
-      inventory.devices.insert(inventory.devices.end(), of_vendor.cards.begin(),
-                               of_vendor.cards.end());
-  ledger_.SetNode(std::move(inventory));
+    if (!of_vendor.gone) cards.insert(cards.end(), of_vendor.cards.begin(), of_vendor.cards.end());
+  return cards;
+}
+
+void Registrar::Publish(const std::string& name, NodeState& state) {
+  ledger_.SetNode({name, CardsOf(state)});
   TellOfFailedCards(name, state);
 }
 

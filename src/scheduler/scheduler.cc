@@ -14,42 +14,16 @@ namespace {
 
 constexpr auto kBeat = std::chrono::seconds(1);
 constexpr auto kStuck = std::chrono::seconds(60);
-constexpr size_t kPodsAtOnce = 64;  // copied while the ledger is held
-constexpr size_t kAuditsPerBeat = 100;
 
 using Type = MetricsText::Type;
 
-// The same for the same bound pods, in any process; what a metric can tell exactly.
-uint32_t HashOf(std::span<const ledger::Ledger::Held> pods) {
-  uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a
-  const auto add = [&](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    hash *= 0x100000001b3U;  // the end of it
-  };
-  for (const ledger::Ledger::Held& pod : pods) {
-    if (!pod.bound) continue;
-    add(pod.pod.uid);
-    add(pod.node);
-    for (const core::VendorAllocation& of_vendor : pod.allocation)
-      for (size_t i = 0; i < of_vendor.containers.size(); ++i)
-        for (const core::Share& share : of_vendor.containers[i]) {
-          add(std::to_string(of_vendor.vendor) + "/" + std::to_string(i));
-          add(share.device_id);
-          add(std::to_string(share.memory) + "/" + std::to_string(share.cores));
-        }
-  }
-  return static_cast<uint32_t>(hash ^ (hash >> 32));
-}
-
 std::vector<ledger::Ledger::Held> AllPods(const ledger::Ledger& ledger) {
   std::vector<ledger::Ledger::Held> all;
-  for (;;) {
-    const std::string last = all.empty() ? "" : all.back().pod.uid;
-    std::vector<ledger::Ledger::Held> piece = ledger.PodsAfter(last, kPodsAtOnce);
-    const bool more = piece.size() == kPodsAtOnce;
-    std::move(piece.begin(), piece.end(), std::back_inserter(all));
-    if (!more) return all;
-  }
+  ledger.ForEachPod([&](const ledger::Ledger::Held& pod) {
+    all.push_back(pod);
+    return true;
+  });
+  return all;
 }
 
 }  // namespace
@@ -71,10 +45,12 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       pod_events_(registry, ledger_, filter_, locks_, sync_, record),
       node_events_(registrar_, locks_, sync_),
       quota_events_(ledger_, sync_),
+      auditor_(registry, ledger_, registrar_, pods_, nodes_, sync_, clock),
       last_beat_(clock.Steady().time_since_epoch().count()) {}
 
 void Scheduler::Start() {
   registrar_.Start();
+  auditor_.Start();
   housekeeping_ = std::thread([this] {
     for (;;) {
       DoWhatIsDue();
@@ -98,6 +74,7 @@ void Scheduler::Stop() {
     stop_.NotifyAll();
   }
   registrar_.Stop();
+  auditor_.Stop();
   if (housekeeping_.joinable()) housekeeping_.join();
 }
 
@@ -109,20 +86,7 @@ void Scheduler::DoWhatIsDue() {
               {{"pod", Display(expired.pod)}, {"node", expired.node}});
     metrics_.expired_reservations.Add();
   }
-  AuditLedger();
   last_beat_ = clock_.Steady().time_since_epoch().count();
-}
-
-// A few nodes at a time, again and again: no decision waits for it.
-void Scheduler::AuditLedger() {
-  if (to_audit_.empty()) to_audit_ = ledger_.NodeNames();
-  for (size_t i = 0; i < kAuditsPerBeat && !to_audit_.empty(); ++i) {
-    const std::string node = std::move(to_audit_.back());
-    to_audit_.pop_back();
-    if (ledger_.Agrees(node)) continue;
-    metrics_.drifted_nodes.Add();
-    log::Error("What is kept of a node is not what its pods hold: a bug", {{"node", node}});
-  }
 }
 
 void Scheduler::WriteMetrics(MetricsText& text) const {
@@ -130,6 +94,7 @@ void Scheduler::WriteMetrics(MetricsText& text) const {
   WriteHamiMetrics(ledger_, pods, pods_, registry_, options_.legacy_metrics, text);
   metrics_.Write(text);
   WriteLedger(pods, text);
+  auditor_.WriteMetrics(text);
   WriteNodeLocks(text);
 }
 
@@ -154,7 +119,7 @@ void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsT
   text.Sample({}, static_cast<double>(bound));
   text.Begin("aliquot_ledger_hash", Type::kGauge,
              "A number that replicas share which know of the same bound pods.");
-  text.Sample({}, HashOf(pods));
+  text.Sample({}, ledger_.HoldingsHash());
   text.Begin("aliquot_ledger_reservations", Type::kGauge,
              "Pods that were promised devices and are not bound yet, by how long ago.");
   for (const auto& [limit, age] : kAges)

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "aliquot/base/log.h"
-#include "aliquot/base/object_ref.h"
 #include "aliquot/codec/pod_devices.h"
 
 namespace aliquot::vendors {
@@ -71,9 +69,7 @@ ReadAllocationResult ReadAllocation(const StringMap& annotations, const core::Po
     }
     codec::AlignedShares aligned =
         codec::AlignContainers(*std::move(parsed), ContainersThatAsk(pod, vendor));
-    if (aligned.mismatch)
-      log::Warn("Took shares by position: the text does not match the pod's containers",
-                {{"pod", Display(*pod.ref)}, {"key", spec.allocated}, {"value", *text}});
+    if (aligned.mismatch) result.by_position.push_back(spec.allocated);
     if (!HasShares(aligned.containers)) continue;
     ClampNegatives(aligned.containers);
     result.allocation.push_back({vendor.id(), std::move(aligned.containers),

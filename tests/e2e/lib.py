@@ -107,9 +107,9 @@ class Extender:
         except (OSError, http.client.HTTPException):
             return False
 
-    def request(self, method, path, body=None):
-        """One HTTP request; returns (status, bytes)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=40)
+    def request(self, method, path, body=None, port=None):
+        """One HTTP request, to {http} unless another port is given; returns (status, bytes)."""
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=40)
         try:
             connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
             answer = connection.getresponse()
@@ -122,6 +122,13 @@ class Extender:
         status, data = self.request("POST", path, body)
         if status != 200:
             raise Failure(f"POST {path}: HTTP {status}: {data[:200]!r}")
+        return json.loads(data)
+
+    def debug(self, path):
+        """The JSON at a path of {debug}."""
+        status, data = self.request("GET", path, port=self.port + 2)
+        if status != 200:
+            raise Failure(f"GET {path}: HTTP {status}: {data[:200]!r}")
         return json.loads(data)
 
     def filter(self, pod, nodes):

@@ -55,6 +55,10 @@ struct Options {
 // said on standard error and standard error is used.
 void SetUp(const Options& options);
 
+// While the process runs.
+void SetVerbosity(int verbosity);
+int Verbosity();
+
 void Info(std::string_view fact, Fields fields = {});
 void Warn(std::string_view fact, Fields fields = {});
 void Error(std::string_view fact, Fields fields = {});

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aliquot/base/clock.h"
 #include "aliquot/base/mutex.h"
 #include "aliquot/kube/types.h"
 
@@ -50,6 +51,34 @@ class Store {
     return all;
   }
 
+  // visit(object) for each, ascending by key, until it answers false. They are taken a
+  // piece at a time, so that nobody waits for all of them: together they are no single
+  // moment.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    constexpr size_t kAtOnce = 64;
+    std::vector<std::shared_ptr<const T>> piece;
+    std::string last;
+    do {
+      piece.clear();
+      {
+        MutexLock lock(mutex_);
+        for (auto it = objects_.upper_bound(last); it != objects_.end() && piece.size() < kAtOnce;
+             ++it)
+          piece.push_back(it->second);
+      }
+      for (const auto& object : piece)
+        if (!visit(object)) return;
+      if (!piece.empty()) last = Key(piece.back()->meta.ns, piece.back()->meta.name);
+    } while (piece.size() == kAtOnce);
+  }
+
+  // When the API server last told something, be it that nothing has changed. Zero: never.
+  SteadyTime told() const {
+    MutexLock lock(mutex_);
+    return told_;
+  }
+
   size_t size() const {
     MutexLock lock(mutex_);
     return objects_.size();
@@ -61,6 +90,10 @@ class Store {
     auto& place = objects_[Key(object->meta.ns, object->meta.name)];
     place.swap(object);
     return object;
+  }
+  void SetTold(SteadyTime at) {
+    MutexLock lock(mutex_);
+    told_ = at;
   }
   std::shared_ptr<const T> Remove(std::string_view ns, std::string_view name) {
     MutexLock lock(mutex_);
@@ -81,6 +114,7 @@ class Store {
 
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<const T>, std::less<>> objects_ GUARDED_BY(mutex_);
+  SteadyTime told_ GUARDED_BY(mutex_){};
 };
 
 }  // namespace aliquot::kube

@@ -53,7 +53,17 @@ struct Holding {
   // closed to further pods of them while this pod is there.
   std::vector<core::VendorId> unreadable;
   StringMap notes = {};  // core::PodRequest::notes
+
+  bool empty() const { return allocation.empty() && unreadable.empty(); }
 };
+
+// visit(vendor, container, share) for each share, in order.
+template <typename Visit>
+void ForEachShare(const core::Allocation& allocation, Visit visit) {
+  for (const core::VendorAllocation& of_vendor : allocation)
+    for (size_t i = 0; i < of_vendor.containers.size(); ++i)
+      for (const core::Share& share : of_vendor.containers[i]) visit(of_vendor.vendor, i, share);
+}
 
 // Usage as plain values, for audit, tests and metrics. Ordered.
 struct UsageTable {
@@ -87,7 +97,7 @@ class Ledger {
   // A copy, or no value for a node that is not registered.
   std::optional<core::NodeUsage> Node(std::string_view node) const;
 
-  // Of the registered nodes, ascending.
+  // Of the registered nodes, ascending. Read a piece at a time, as ForEachPod does.
   std::vector<std::string> NodeNames() const;
 
   // A card that failed under a pod which holds a part of it.
@@ -135,9 +145,22 @@ class Ledger {
   };
   std::optional<Held> Find(std::string_view uid) const;
 
-  // The first `limit` pods after `uid`, ascending by UID. Who wants them all asks for
-  // one piece after the other, so that no decision waits for a copy of everything.
+  // The first `limit` pods after `uid`, ascending by UID.
   std::vector<Held> PodsAfter(std::string_view uid, size_t limit) const;
+
+  // visit(held) for every pod, ascending by UID, until it answers false. Pods are copied
+  // a piece at a time, so that no decision waits for a copy of everything: together they
+  // are no single moment.
+  template <typename Visit>
+  void ForEachPod(Visit visit) const {
+    constexpr size_t kAtOnce = 64;
+    std::vector<Held> piece;
+    do {
+      piece = PodsAfter(piece.empty() ? "" : piece.back().pod.uid, kAtOnce);
+      for (const Held& pod : piece)
+        if (!visit(pod)) return;
+    } while (piece.size() == kAtOnce);
+  }
 
   // Drops reservations of unbound pods that are older than `age`.
   std::vector<Held> ExpireReservations(Duration age);
@@ -199,12 +222,21 @@ class Ledger {
     size_t nodes = 0;  // registered
     size_t bound = 0;
     size_t reservations = 0;
+
+    bool operator==(const Counts&) const = default;
   };
   Counts Count() const;
+
+  // A number made of what bound pods hold: processes with the same vendors that know of
+  // the same bound pods have the same, also after a restart. Read a piece at a time.
+  uint32_t HoldingsHash() const;
 
   // What is kept of the node's cards is what its pods hold, computed afresh. One node
   // at a time, for a running process.
   bool Agrees(std::string_view node) const;
+
+  // Makes it so, and what its pods use of their quotas. For a mistake of ours.
+  void Rebuild(std::string_view node);
 
   // By VendorId: registered nodes that take no further pods of it.
   std::vector<size_t> ClosedNodes() const;
@@ -275,6 +307,8 @@ class Ledger {
   SlotTable<NodeEntry> nodes_ GUARDED_BY(mutex_);         // registered, or with pods on them
   std::vector<Candidate> candidates_ GUARDED_BY(mutex_);  // by slot
   Pods pods_ GUARDED_BY(mutex_);
+  size_t registered_ GUARDED_BY(mutex_) = 0;  // of nodes_
+  size_t bound_ GUARDED_BY(mutex_) = 0;       // of pods_
   QuotaTable quota_ GUARDED_BY(mutex_);
   uint64_t generation_ GUARDED_BY(mutex_) = 0;
   core::VerdictMemo verdicts_ GUARDED_BY(mutex_);  // by the nodes' slots

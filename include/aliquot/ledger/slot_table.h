@@ -89,6 +89,13 @@ class SlotTable {
     for (const auto& [name, slot] : by_name_) visit(name, values_[slot]);
   }
 
+  // The same for the slots from `begin` to below `end`, in their order.
+  template <typename Visit>
+  void ForEach(size_t begin, size_t end, Visit visit) const {
+    for (size_t slot = begin; slot < std::min(end, slots()); ++slot)
+      if (!names_[slot].empty()) visit(names_[slot], values_[slot]);
+  }
+
   // Looks up many names. They come in much the same order each time, so the one that
   // followed the last time is tried first: no hash, no search.
   class Series {

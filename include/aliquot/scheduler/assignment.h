@@ -33,7 +33,8 @@ bool InitDone(const kube::Pod& pod);
 // shares: nothing of ours.
 struct WrittenHolding {
   ledger::Holding holding;
-  std::vector<std::string> problems;  // "NVIDIA: <error>" per unreadable vendor
+  std::vector<std::string> problems;          // "NVIDIA: <error>" per unreadable vendor
+  std::vector<std::string_view> by_position;  // as vendors::ReadAllocationResult
 };
 WrittenHolding HoldingOf(const kube::Pod& pod, std::string node, const core::Registry& registry);
 

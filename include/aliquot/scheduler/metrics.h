@@ -46,7 +46,6 @@ class Metrics {
   void Refused(const core::Decision& decision);
 
   Counter expired_reservations;
-  Counter drifted_nodes;  // whose usage was not what their pods hold
 
   void Write(MetricsText& text) const;
 

@@ -46,6 +46,10 @@ class Registrar {
   void OnNode(const kube::Node* old, const kube::Node& now);
   void OnNodeGone(const std::string& name);
 
+  // The ledger has the cards that this node's annotations name, read afresh; but of a text
+  // that cannot be read those known before, and of a dead plugin none.
+  bool Agrees(const kube::Node& now) const;
+
   // Looks again at the nodes whose time has come: unanswered handshakes.
   void ExpireDue();
 
@@ -74,7 +78,8 @@ class Registrar {
   };
 
   static bool WantsHandshake(const core::Vendor& vendor, const NodeState& state, WallTime now);
-  void ReadCards(const kube::Node& node, NodeState& state);
+  void ReadCards(const kube::Node& node, NodeState& state) const;
+  static std::vector<core::Device> CardsOf(const NodeState& state);
   bool CheckHealth(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
   void Publish(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
   void TellOfFailedCards(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
@@ -88,7 +93,7 @@ class Registrar {
   const Clock& clock_;
   const RecordEvent record_;
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar changed_;
   std::map<std::string, NodeState, std::less<>> nodes_ GUARDED_BY(mutex_);
   std::set<std::pair<WallTime, std::string>> due_ GUARDED_BY(mutex_);

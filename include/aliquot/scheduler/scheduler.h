@@ -18,6 +18,7 @@
 #include "aliquot/kube/store.h"
 #include "aliquot/ledger/ledger.h"
 #include "aliquot/scheduler/admission.h"
+#include "aliquot/scheduler/audit.h"
 #include "aliquot/scheduler/bind.h"
 #include "aliquot/scheduler/event_handlers.h"
 #include "aliquot/scheduler/extender.h"
@@ -68,8 +69,12 @@ class Scheduler : public Extender {
 
   const SyncState& sync() const { return sync_; }
   const ledger::Ledger& ledger() const { return ledger_; }
+  Auditor& auditor() { return auditor_; }
+  const Auditor& auditor() const { return auditor_; }
+  const core::Registry& registry() const { return registry_; }
+  const Clock& clock() const { return clock_; }
 
-  // Handshakes and what is done at its time: expiry of reservations and of
+  // Handshakes, the audit, and what is done at its time: expiry of reservations and of
   // unanswered handshakes.
   void Start();
   // Wakes everybody who waits for caches or for a node lock, with an error; from
@@ -88,7 +93,6 @@ class Scheduler : public Extender {
 
  private:
   void DoWhatIsDue();
-  void AuditLedger();
   void WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const;
   void WriteNodeLocks(MetricsText& text) const;
 
@@ -110,12 +114,12 @@ class Scheduler : public Extender {
   PodEvents pod_events_;
   NodeEvents node_events_;
   QuotaEvents quota_events_;
+  Auditor auditor_;
 
   Mutex mutex_;
   CondVar stop_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<SteadyTime::rep> last_beat_;
-  std::vector<std::string> to_audit_;  // nodes; the housekeeping's own
   std::thread housekeeping_;
 };
 

@@ -30,6 +30,9 @@ struct UnreadableAllocation {
 struct ReadAllocationResult {
   core::Allocation allocation;  // of the vendors whose text could be read
   std::vector<UnreadableAllocation> unreadable;
+  // Keys of texts that do not match the pod's containers: taken by position. Worth a log
+  // line.
+  std::vector<std::string_view> by_position;
 };
 
 // From the allocated annotations. One vendor's unreadable text does not hide

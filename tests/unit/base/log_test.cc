@@ -86,5 +86,20 @@ TEST(Log, DoesNotWaitForAReaderThatStalls) {
   ::close(ends[1]);
 }
 
+TEST(Log, TheVerbosityCanBeChangedLater) {
+  log::SetUp({});
+  CaptureStderr();
+  log::Debug(4, "Before");
+  log::SetVerbosity(4);
+  log::Debug(4, "During");
+  EXPECT_EQ(log::Verbosity(), 4);
+  log::SetVerbosity(0);
+  log::Debug(1, "After");
+  const std::string lines = GetCapturedStderr();
+  EXPECT_EQ(lines.find("Before"), std::string::npos);
+  EXPECT_NE(lines.find("During"), std::string::npos);
+  EXPECT_EQ(lines.find("After"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace aliquot

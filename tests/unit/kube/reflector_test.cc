@@ -228,6 +228,7 @@ TEST_F(ReflectorTest, BookmarksOnlyMoveTheVersion) {
   source_.WatchGives({Event("BOOKMARK", R"({"metadata":{"resourceVersion":"55","name":null}})"),
                       Event("NOVELTY", "{}")});
   Run();
+  EXPECT_EQ(store_.told(), clock_.Steady());
   EXPECT_EQ(diary_.lines(), Lines{"synced"});
   EXPECT_NE(source_.targets().back().find("resourceVersion=55"), std::string::npos);
 }
@@ -322,6 +323,7 @@ TEST_F(ReflectorTest, PausesDoubleUpToACapWithJitter) {
   EXPECT_FALSE(synced_);
   EXPECT_NE(health_.failure.find("connection refused"), std::string::npos) << health_.failure;
   EXPECT_EQ(health_.last_progress, SteadyTime{});
+  EXPECT_EQ(store_.told(), SteadyTime{});
   EXPECT_GT(health_.failures, 0U);
 }
 

@@ -71,6 +71,13 @@ TEST(LedgerAuditTest, FindsANodeWhoseUsageIsNotWhatItsPodsHold) {
   EXPECT_FALSE(ledger.Agrees("n1"));
   EXPECT_TRUE(ledger.Agrees("n2"));
   EXPECT_TRUE(ledger.Agrees("no such node"));
+
+  ledger.Rebuild("n1");
+  ledger.Rebuild("no such node");
+  EXPECT_TRUE(ledger.Agrees("n1"));
+  EXPECT_EQ(ledger.Usage(), ledger.RebuildUsage());
+  ledger.Remove("p");
+  EXPECT_EQ(ledger.Node("n1")->use()[0], DeviceUse{});
 }
 
 using Uids = std::vector<std::string>;
@@ -110,6 +117,23 @@ TEST_F(LedgerHooksTest, TellsWhoIsOnACardThatIsWatched) {
   EXPECT_EQ(p.notes, (StringMap{{"class", "p"}}));
   ledger_.Remove("p");
   EXPECT_EQ(TenantsOf(0), Uids{"q"});
+}
+
+TEST_F(LedgerHooksTest, ARebuildLeavesARightNodeAsItIs) {
+  ledger_.SetQuota("team", "q", {{"limits.odd/cores", "10"}});
+  ledger_.SetNode({"n1", {OddCard("a"), OddCard("b", "other")}});
+  ledger_.Observe(OddHolding("q", {{ShareOf("a", 1, 10), ShareOf("b", 1, 10)}}));
+  ledger_.Observe(OddHolding("p", {{ShareOf("a", 1, 20)}}, {InstanceOf("a", 0)}));
+  ledger_.Observe(Unreadable("r", "n1", 0));
+  ledger_.Observe(OddHolding("s", {{ShareOf("no such card", 1, 10)}}));
+  const UsageTable before = ledger_.Usage();
+  const uint64_t stamp = Node().stamp();
+  ledger_.Rebuild("n1");
+  EXPECT_EQ(ledger_.Usage(), before);
+  EXPECT_NE(Node().stamp(), stamp);  // decisions look again
+  for (const char* pod : {"p", "q", "r", "s"}) ledger_.Remove(pod);
+  EXPECT_EQ(Node().use()[0], DeviceUse{});
+  EXPECT_EQ(ledger_.QuotaRoom("team")[0].cores, 10);
 }
 
 TEST_F(LedgerHooksTest, AnInitContainerThatIsOverIsNoTenant) {

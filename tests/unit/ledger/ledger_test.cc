@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <limits>
+#include <set>
 
 #include "unit/ledger/fixture.h"
 
@@ -45,6 +46,47 @@ TEST_F(LedgerTest, GivesPodsOutInPieces) {
     last = piece.back();
   }
   EXPECT_EQ(pieces, (std::vector<std::vector<std::string>>{{"a", "b", "c"}, {"d"}, {}}));
+}
+
+TEST_F(LedgerTest, VisitsEveryPodAndNodeOfALargeCluster) {
+  constexpr int kMany = 1000;  // more than are read at a time
+  for (int i = 0; i < kMany; ++i) {
+    const std::string name = std::to_string(i);
+    SetNode(name, {Card(kA, "0")});
+    ledger_.Observe(Hold(name, name, {{ShareOf("0", 100)}}));
+  }
+  for (int i = 0; i < kMany; i += 2) ledger_.RemoveNode(std::to_string(i));
+  EXPECT_EQ(ledger_.NodeNames().size(), kMany / 2U);
+  std::set<std::string> uids;
+  ledger_.ForEachPod([&](const Ledger::Held& held) { return uids.insert(held.pod.uid).second; });
+  EXPECT_EQ(uids.size(), kMany + 0U);
+  int visits = 0;
+  ledger_.ForEachPod([&](const Ledger::Held&) { return ++visits < 70; });
+  EXPECT_EQ(visits, 70);
+}
+
+TEST_F(LedgerTest, TheHashIsOfWhatBoundPodsHoldInWhateverOrderTheyCame) {
+  const Ledger empty(registry_, clock_);
+  EXPECT_EQ(ledger_.HoldingsHash(), empty.HoldingsHash());
+  Ledger other(registry_, clock_);
+  for (int i = 0; i < 200; ++i) {
+    const auto hold = [](int pod) {
+      return Hold(std::to_string(pod), "n1", {{ShareOf("0", pod)}});
+    };
+    ledger_.Observe(hold(i));
+    other.Observe(hold(199 - i));
+  }
+  const uint32_t hash = ledger_.HoldingsHash();
+  EXPECT_EQ(other.HoldingsHash(), hash);
+  SetNode("n1", {Card(kA, "1")});
+  EXPECT_EQ(Place(Request("reserved", {{.memory = 100}}), {"n1"}), "n1");
+  EXPECT_EQ(ledger_.HoldingsHash(), hash);
+  ledger_.MarkBound("reserved");
+  EXPECT_NE(ledger_.HoldingsHash(), hash);
+  ledger_.Remove("reserved");
+  EXPECT_EQ(ledger_.HoldingsHash(), hash);
+  ledger_.Remove("150");
+  EXPECT_NE(ledger_.HoldingsHash(), hash);
 }
 
 TEST_F(LedgerTest, CountsNodesThatAreClosedToAVendor) {

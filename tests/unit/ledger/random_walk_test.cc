@@ -54,6 +54,12 @@ class Walk {
     const UsageTable kept = ledger_.Usage();
     ASSERT_EQ(kept, ledger_.RebuildUsage());
     for (const std::string& name : ledger_.NodeNames()) ASSERT_TRUE(ledger_.Agrees(name)) << name;
+    Ledger::Counts counted{.nodes = ledger_.NodeNames().size()};
+    ledger_.ForEachPod([&](const Ledger::Held& pod) {
+      ++(pod.bound ? counted.bound : counted.reservations);
+      return true;
+    });
+    ASSERT_EQ(ledger_.Count(), counted);
     if (trouble_) return;
     for (const std::string& name : nodes_) {
       const auto node = ledger_.Node(name);

@@ -542,6 +542,36 @@ TEST_F(BindTest, ReservationThatExpiresWhileWaitingIsNotBound) {
   EXPECT_EQ(BoundTo(p), "");
 }
 
+TEST_F(BindTest, WhatAnotherSchedulerTookWhileTheBindWaitedIsNotGivenTwice) {
+  AddNode("n1", kLockOfX);
+  Add(GpuPod("x"));
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  std::atomic<bool> waits{false};
+  std::string error;
+  std::thread bind([&] {
+    error = service_
+                .Bind({"p", "default", p.uid, "n1"}, Context([&] {
+                        waits = true;
+                        waits.notify_all();
+                        return false;
+                      }))
+                .error;
+  });
+  waits.wait(false);
+  for (const char* name : {"q", "r"}) {  // both slots
+    kube::Pod pod = GpuPod(name);
+    pod.meta.uid = name;
+    pod.meta.annotations[kAllocated] = kShares;
+    ledger_.Observe(HoldingOf(pod, "n1", registry_).holding);
+  }
+  api_.RemovePod("default", "x");
+  bind.join();
+  EXPECT_EQ(error, "what pod default/p was promised on node n1 was given to another pod meanwhile");
+  EXPECT_EQ(Lock(), std::nullopt);
+  EXPECT_EQ(BoundTo(p), "");
+  EXPECT_EQ(Bind(p), "n1: 1/1 CardTimeSlicingExhausted");
+}
+
 TEST_F(BindTest, SecondCallForThePodWaitsForTheFirst) {
   options_.bind_deadline = 20ms;
   const ObjectRef p = AddFiltered(GpuPod("p"));
