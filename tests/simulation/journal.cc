@@ -20,10 +20,10 @@ void Journal::Say(const std::string& what) {
 }
 
 void Journal::Violation(const std::string& rule, const std::string& what) {
-  std::printf("seed %" PRIu64 ", step %" PRIu64 ": %s broken: %s\n", seed_, steps_, rule.c_str(),
-              what.c_str());
   if (!print_)
     for (const std::string& line : last_) std::printf("%s\n", line.c_str());
+  std::printf("seed %" PRIu64 ", step %" PRIu64 ": %s broken: %s\n", seed_, steps_, rule.c_str(),
+              what.c_str());
   std::printf("again: aliquot-simulation --first %" PRIu64 " --seeds 1\n", seed_);
   std::fflush(stdout);
   std::_Exit(1);

@@ -27,10 +27,12 @@ bool IsOfPods(const std::string& target) { return target.starts_with("/api/v1/po
 
 }  // namespace
 
-Link::Link(World& world, const Witness& owner, std::function<void()> crash)
+Link::Link(World& world, const Witness& owner, std::function<void()> crash,
+           std::function<void(const std::string& uid)> on_write)
     : world_(world),
       owner_(owner),
       crash_(std::move(crash)),
+      on_write_(std::move(on_write)),
       longest_lag_(milliseconds(world.random.OneOf<int64_t>({5, 50, 1000}))) {}
 
 // False: the time is over first, or the process is.
@@ -102,6 +104,7 @@ Result<kube::Node> Link::GetNode(std::string_view name, const kube::CallOptions&
 
 Result<kube::Pod> Link::PatchPod(const ObjectRef& ref, const std::string& merge_patch,
                                  const kube::CallOptions& call) {
+  on_write_(ref.uid);
   return Send<kube::Pod>("patch pod " + ref.name + " " + merge_patch, true, call,
                          [&] { return world_.users.PatchPod(ref, merge_patch, {}); });
 }
@@ -113,6 +116,7 @@ Result<kube::Node> Link::PatchNode(std::string_view name, const std::string& mer
 }
 
 Result<void> Link::Bind(const kube::Binding& binding, const kube::CallOptions& call) {
+  on_write_(binding.pod.uid);
   return Send<void>("bind pod " + binding.pod.name + " " + binding.pod.uid + " to " + binding.node,
                     true, call, [&] { return world_.users.Bind(binding, {}); });
 }

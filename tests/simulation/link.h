@@ -22,7 +22,9 @@ namespace aliquot::simulation {
 class Link : public kube::Api, public kube::ListWatcher {
  public:
   // `owner` is whose calls these are. `crash` ends the process, by Cut among other things.
-  Link(World& world, const Witness& owner, std::function<void()> crash);
+  // `on_write` is told before a pod is patched or bound.
+  Link(World& world, const Witness& owner, std::function<void()> crash,
+       std::function<void(const std::string& uid)> on_write);
 
   void Cut() { stop_.request_stop(); }
   bool cut() const { return stop_.stop_requested(); }
@@ -59,6 +61,7 @@ class Link : public kube::Api, public kube::ListWatcher {
   World& world_;
   const Witness& owner_;
   const std::function<void()> crash_;
+  const std::function<void(const std::string&)> on_write_;
   const Duration longest_lag_;  // of an event, while nothing is wrong
   std::stop_source stop_;
   uint64_t pods_seen_ = 0;

@@ -16,9 +16,13 @@ using PodPtr = std::shared_ptr<const kube::Pod>;
 
 constexpr int64_t kWholeCard = 100;
 
+// From the next change on.
 std::unique_ptr<cluster::Watch> Open(cluster::Cluster& cluster, const std::string& target) {
   cluster::Response response =
-      cluster.Handle({"GET", target + "?watch=true&timeoutSeconds=1000000", "", ""});
+      cluster.Handle({"GET",
+                      target + "?watch=true&timeoutSeconds=1000000&resourceVersion=" +
+                          std::to_string(std::max<uint64_t>(cluster.resource_version(), 1)),
+                      "", ""});
   ALIQUOT_CHECK(response.watch != nullptr);
   return std::move(response.watch);
 }
@@ -110,10 +114,20 @@ std::string ToText(const Use& use) {
 
 }  // namespace
 
-Model::Model(cluster::Cluster& cluster, Journal& journal)
-    : journal_(journal),
-      pod_changes_(Open(cluster, "/api/v1/pods")),
-      node_changes_(Open(cluster, "/api/v1/nodes")) {}
+Model::Model(cluster::Cluster& cluster, Journal& journal) : cluster_(cluster), journal_(journal) {
+  Follow();
+}
+
+void Model::Follow() {
+  pod_changes_ = Open(cluster_, "/api/v1/pods");
+  node_changes_ = Open(cluster_, "/api/v1/nodes");
+}
+
+void Model::Compact() {
+  CatchUp(nullptr);
+  cluster_.Compact();
+  Follow();
+}
 
 PodPtr Model::Find(const std::string& uid) const {
   const auto at = pods_.find(uid);
@@ -209,7 +223,7 @@ void Model::JudgeBinding(const PodState& state, const Witness& by) {
   std::map<std::string, TakenCards> holders;
   for (const auto& [uid, other] : pods_)
     if (other.counts() && other.pod->node_name == pod.node_name &&
-        (other.bound_by == by.id() || by.SeesBound(*other.pod)))
+        (other.bound_by == by.id() || by.SawBound(pod.meta.uid, uid)))
       holders.emplace(Describe(*other.pod), TakenBy(*other.pod));
   CheckCards(what, pod.node_name, by.NodeVersionAtBind(pod.meta.uid), holders, taken);
 

@@ -30,8 +30,8 @@ class Witness {
  public:
   virtual ~Witness() = default;
   virtual int id() const = 0;
-  // Its caches show the pod as bound.
-  virtual bool SeesBound(const kube::Pod& pod) const = 0;
+  // When it sent the Binding of pod `uid` its cache showed `other` as bound.
+  virtual bool SawBound(const std::string& uid, const std::string& other) const = 0;
   // The version of the node that it knew when it began to bind the pod; 0: none.
   virtual uint64_t NodeVersionAtBind(const std::string& uid) const = 0;
   virtual const ledger::Ledger& ledger() const = 0;
@@ -39,12 +39,15 @@ class Witness {
 
 class Model {
  public:
-  // All outlive the model.
+  // Of an empty cluster. Both outlive the model.
   Model(cluster::Cluster& cluster, Journal& journal);
 
   // Takes in what the API server has stored since the last call, and judges it. `by`: whose
   // call it was; null: somebody else's. After every write.
   void CatchUp(const Witness* by);
+
+  // Lets the API server forget its history; the model has seen it.
+  void Compact();
 
   struct PodState {
     std::shared_ptr<const kube::Pod> pod;  // as it was last
@@ -80,6 +83,7 @@ class Model {
     std::shared_ptr<const kube::Node> now;                    // null: deleted
   };
 
+  void Follow();
   void TakeNode(std::string_view line);
   void TakePod(std::string_view line, const Witness* by);
   void JudgeBinding(const PodState& state, const Witness& by);
@@ -87,6 +91,7 @@ class Model {
   void CheckCards(const std::string& what, const std::string& node, uint64_t since,
                   const std::map<std::string, TakenCards>& holders, const TakenCards& cards) const;
 
+  cluster::Cluster& cluster_;
   Journal& journal_;
   std::unique_ptr<cluster::Watch> pod_changes_, node_changes_;
   std::map<std::string, PodState> pods_;

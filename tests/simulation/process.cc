@@ -33,7 +33,8 @@ Process::Process(World& world, int id, const scheduler::Options& options, bool p
     : world_(world),
       id_(id),
       options_(options),
-      link_(world, *this, [this] { Kill(); }),
+      link_(
+          world, *this, [this] { Kill(); }, [this](const std::string& uid) { OnWrite(uid); }),
       scheduler_(link_, world.registry, options, SystemClock(),
                  [](const ObjectRef&, bool, std::string_view, const std::string&) {}, {}),
       nodes_(link_, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(world, poll)),
@@ -69,9 +70,6 @@ uint64_t Process::NodeVersion(const std::string& name) const {
 
 std::optional<scheduler::FilterAnswer> Process::Filter(const scheduler::FilterRequest& request) {
   const SteadyTime begin = SystemClock().Steady();
-  std::map<std::string, uint64_t> versions;
-  for (const std::string_view node : request.node_names)
-    versions.emplace(node, NodeVersion(std::string(node)));
   scheduler::FilterAnswer answer = scheduler_.Filter(request, {begin, nullptr});
   if (!alive()) return std::nullopt;
   const Duration took = SystemClock().Steady() - begin;
@@ -79,21 +77,18 @@ std::optional<scheduler::FilterAnswer> Process::Filter(const scheduler::FilterRe
   if (took > options_.filter_deadline + kGrace)
     world_.journal.Violation("L2", "the filter of pod " + uid + " took " +
                                        std::to_string(took / milliseconds(1)) + " ms");
-  if (answer.outcome == scheduler::FilterOutcome::kAssigned) {
-    const std::string node(answer.node_names->front());
-    // Unless another call has taken it back meanwhile.
-    if (const auto held = ledger().Find(uid); held && !held->bound && held->node == node)
-      world_.model.CheckPromise(*this, uid, node, versions.at(node));
-  }
+  if (answer.outcome == scheduler::FilterOutcome::kAssigned &&
+      options_.assignment_write == scheduler::AssignmentWrite::kBind)
+    CheckPromise(uid);
   return answer;
 }
 
 std::optional<scheduler::BindAnswer> Process::Bind(const kube::Pod& pod, const std::string& node) {
   const SteadyTime begin = SystemClock().Steady();
-  binding_.try_emplace(pod.meta.uid, NodeVersion(node));  // of the earliest of several
+  node_versions_.try_emplace(pod.meta.uid, NodeVersion(node));  // of the earliest of several
   scheduler::BindAnswer answer =
       scheduler_.Bind({pod.meta.name, pod.meta.ns, pod.meta.uid, node}, {begin, nullptr});
-  binding_.erase(pod.meta.uid);
+  node_versions_.erase(pod.meta.uid);
   if (!alive()) return std::nullopt;
   const Duration took = SystemClock().Steady() - begin;
   if (took > options_.bind_deadline + kGrace)
@@ -102,14 +97,27 @@ std::optional<scheduler::BindAnswer> Process::Bind(const kube::Pod& pod, const s
   return answer;
 }
 
-bool Process::SeesBound(const kube::Pod& pod) const {
-  const auto cached = scheduler_.pods().Get(pod.meta.ns, pod.meta.name);
-  return cached != nullptr && cached->meta.uid == pod.meta.uid && !cached->node_name.empty();
+void Process::OnWrite(const std::string& uid) {
+  std::set<std::string>& bound = saw_bound_[uid];
+  bound.clear();
+  for (const auto& pod : scheduler_.pods().List())
+    if (!pod->node_name.empty()) bound.insert(pod->meta.uid);
+  CheckPromise(uid);
+}
+
+// S1, in the very moment of the promise: nothing has come between since the decision.
+void Process::CheckPromise(const std::string& uid) {
+  if (const auto held = ledger().Find(uid); held && !held->bound)
+    world_.model.CheckPromise(*this, uid, held->node, NodeVersion(held->node));
+}
+
+bool Process::SawBound(const std::string& uid, const std::string& other) const {
+  return saw_bound_.at(uid).contains(other);
 }
 
 uint64_t Process::NodeVersionAtBind(const std::string& uid) const {
-  const auto at = binding_.find(uid);
-  return at == binding_.end() ? 0 : at->second;
+  const auto at = node_versions_.find(uid);
+  return at == node_versions_.end() ? 0 : at->second;
 }
 
 void Process::Audit() {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ class Process : public Witness {
   void Audit();
 
   int id() const override { return id_; }
-  bool SeesBound(const kube::Pod& pod) const override;
+  bool SawBound(const std::string& uid, const std::string& other) const override;
   uint64_t NodeVersionAtBind(const std::string& uid) const override;
   const ledger::Ledger& ledger() const override { return scheduler_.ledger(); }
   uint64_t pods_seen() const { return link_.pods_seen(); }
@@ -44,6 +45,8 @@ class Process : public Witness {
 
  private:
   uint64_t NodeVersion(const std::string& node) const;
+  void OnWrite(const std::string& uid);
+  void CheckPromise(const std::string& uid);
 
   World& world_;
   const int id_;
@@ -53,7 +56,10 @@ class Process : public Witness {
   kube::Reflector<kube::Node> nodes_;
   kube::Reflector<kube::ResourceQuota> quotas_;
   kube::Reflector<kube::Pod> pods_;
-  std::map<std::string, uint64_t> binding_;  // UID -> version of the node
+
+  // By UID, of binds that are under way.
+  std::map<std::string, uint64_t> node_versions_;
+  std::map<std::string, std::set<std::string>> saw_bound_;
 };
 
 }  // namespace aliquot::simulation

@@ -291,7 +291,7 @@ void Weather(World& world) {
   };
   while (!world.calm) {
     Sleep(milliseconds(world.random.Between(100, 3000)));
-    if (world.faults.Happens(Fault::kCompaction)) world.cluster.Compact();
+    if (world.faults.Happens(Fault::kCompaction)) world.model.Compact();
     spell(Fault::kOutage, world.outage);
     spell(Fault::kStorm, world.storm);
   }
