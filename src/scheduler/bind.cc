@@ -323,7 +323,10 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
       std::chrono::duration_cast<std::chrono::milliseconds>(s_.clock_.Steady() - context_.received)
           .count();
   if (outcome.end == Outcome::kBound || outcome.end == Outcome::kAlreadyBound) {
-    s_.ledger_.MarkBound(ref_.uid);
+    if (pod_->terminal())  // the caches have seen its end, or never see it
+      s_.ledger_.Forget(ref_.uid);
+    else
+      s_.ledger_.MarkBound(ref_.uid);
     reservation_.Commit();
     if (outcome.end == Outcome::kBound)
       s_.record_(ref_, false, "BindingSucceed",

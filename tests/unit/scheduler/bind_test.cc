@@ -287,6 +287,18 @@ TEST_F(BindTest, RepeatedCallSucceedsWhileTheCacheIsBehind) {
   EXPECT_EQ(Held(p), "n1 bound");
 }
 
+// A filter of an old copy of the pod has come in between.
+TEST_F(BindTest, RepeatedCallForAPodThatHasFinishedKeepsNothing) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  kube::Pod finished = *api_.pod("default", "p");
+  finished.node_name = "n1";
+  finished.phase = kube::PodPhase::kSucceeded;
+  api_.Put(finished);
+  pods_.Remove("default", "p");
+  EXPECT_EQ(Bind(p), "");
+  EXPECT_EQ(Held(p), "");
+}
+
 TEST_F(BindTest, RequestWithoutUidMeansThePodOfThatName) {
   const ObjectRef p = AddFiltered(GpuPod("p"));
   EXPECT_EQ(Bind({p.ns, p.name, ""}), "");
