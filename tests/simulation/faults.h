@@ -19,7 +19,7 @@ enum class Fault {
   kConflict,     // 409 for no reason of ours
   kTooMany,      // 429
   kServerError,  // 503
-  kOutage,       // for a while nothing gets through
+  kOutage,       // for a while nothing gets through, answers that were on their way neither
   kStorm,        // for a while almost everything is answered with 429
   kWatchCut,     // the stream of a watch breaks
   kTwice,        // a watch tells the same event twice
@@ -31,7 +31,7 @@ enum class Fault {
   kNoBind,      // a filter without a bind
   kBlindBind,   // a bind without a filter before
   kDoubleCall,  // the same question twice at the same time
-  kStalePod,    // kube-scheduler asks with an old copy of the pod
+  kStalePod,    // kube-scheduler asks with an old copy of the pod, or for one that is bound
   // Of the cluster.
   kNodeChange,   // cards come, go, grow, shrink, fall ill
   kNodeLoss,     // a node is deleted, and perhaps returns
@@ -49,6 +49,9 @@ class Faults {
 
   // Draws; counts it if so.
   bool Happens(Fault fault);
+
+  // May happen in this seed.
+  bool has(Fault fault) const { return permille_[Index(fault)] > 0; }
 
   // No more faults from here on.
   void Stop() { permille_.fill(0); }

@@ -64,7 +64,7 @@ void KubeScheduler::Work() {
     Waiting& again = queue_.at(uid);
     again.busy = false;
     // It learns late what has become of the pod otherwise.
-    const bool stale = world_.faults.Happens(Fault::kStalePod);
+    const bool stale = world_.faults.has(Fault::kStalePod) && world_.random.Chance(50);
     if (placed || (Unbound(uid) == nullptr && !stale)) {
       queue_.erase(uid);
       continue;

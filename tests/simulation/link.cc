@@ -87,7 +87,7 @@ Result<T> Link::Send(const std::string& what, bool write, const kube::CallOption
   world_.model.CatchUp(&owner_);
   if (write && Dies()) return kube::CancelledError();
   const bool lost = faults.Happens(Fault::kLostAnswer);
-  if (!Travel(way(), give_up) || lost) return unheard();
+  if (!Travel(way(), give_up) || lost || world_.outage) return unheard();
   return result;
 }
 
@@ -163,7 +163,7 @@ Result<void> Link::Watch(const std::string& target, Duration,
     const cluster::Watch::Piece piece = response.watch->Next(ended);
     if (ended.stop_requested()) return kube::CancelledError();
     if (piece.kind == Kind::kEnd) return {};
-    if (faults.Happens(Fault::kWatchCut)) return broken;
+    if (world_.outage || faults.Happens(Fault::kWatchCut)) return broken;
     const std::string_view line = std::string_view(piece.text).substr(0, piece.text.size() - 1);
     const int times = faults.Happens(Fault::kTwice) ? 2 : 1;
     for (int i = 0; i < times; ++i)

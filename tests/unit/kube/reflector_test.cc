@@ -193,11 +193,12 @@ class ReflectorTest : public ::testing::Test {
 const Error kDown{ErrorCode::kUnavailable, "connection refused"};
 
 TEST_F(ReflectorTest, TellsWhenACompleteListWasAskedFor) {
+  const Error gone{ErrorCode::kGone, "too old"};
   const SteadyTime begin = clock_.Steady();
   source_.ListGives(Page({Object("a", "1")}, "7"));
-  source_.WatchGives({ErrorEvent(410)});
+  source_.WatchGives({}, gone);
   source_.ListGives(Page({R"({"metadata":{"name":"b","namespace":"lab"},"spec":7})"}, "8"));
-  source_.WatchGives({ErrorEvent(410)});
+  source_.WatchGives({}, gone);
   source_.ListGives(Page({Object("a", "1")}, "9"));
   Run();
   EXPECT_EQ(diary_.listed(), (std::vector{begin, begin + seconds(120)}));
