@@ -102,6 +102,7 @@ void Reflector<T>::SetPollInterval(Duration interval) {
 template <typename T>
 void Reflector<T>::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    const SteadyTime asked = clock_.Steady();
     Result<Snapshot> snapshot = ListAll(stop);
     if (stop.stop_requested()) return;
     if (!snapshot) {
@@ -110,7 +111,7 @@ void Reflector<T>::Run(const std::stop_token& stop) {
       continue;
     }
     std::string resource_version = snapshot->resource_version;
-    Apply(std::move(*snapshot));
+    Apply(std::move(*snapshot), asked);
     Progress();
     if (options_.poll) {
       PauseUntilPoll(stop);
@@ -160,7 +161,7 @@ Result<void> Reflector<T>::ReadPage(std::string_view body, Snapshot& into,
 
 // What is gone goes first, so that nothing is counted twice on the way.
 template <typename T>
-void Reflector<T>::Apply(Snapshot snapshot) {
+void Reflector<T>::Apply(Snapshot snapshot, SteadyTime asked) {
   for (const Ptr& known : store_.List()) {
     const std::string key = KeyOf(known->meta);
     if (!snapshot.objects.contains(key) && !snapshot.unreadable.contains(key)) {
@@ -168,6 +169,7 @@ void Reflector<T>::Apply(Snapshot snapshot) {
     }
   }
   for (auto& [key, object] : snapshot.objects) Upsert(std::move(object));
+  if (snapshot.unreadable.empty()) observer_.OnListed(asked);
   if (synced()) return;
   observer_.OnSynced();
   MutexLock lock(mutex_);

@@ -12,6 +12,8 @@ using core::Charge;
 using core::DeviceUse;
 using core::VendorId;
 
+constexpr int64_t kWholeCard = 100;  // cores
+
 // What a later sight of a bound pod may still change: that init is done, and the
 // vendors that could not be read before.
 void TakeOver(Holding& known, Holding& seen) {
@@ -44,6 +46,22 @@ bool Overcommits(const core::Vendor& vendor, const core::Device& card, const Dev
   return (use.slots > card.slots && guards(core::gates::FreeSlot)) ||
          (use.memory > card.memory && guards(core::gates::FreeMemory)) ||
          (use.cores > card.cores && card.profiles.empty() && guards(core::gates::FreeCores));
+}
+
+// One of its containers, of those that are still to run, takes all cores of the card.
+bool TakesWholeCard(const Holding& holding, VendorId vendor, std::string_view device_id) {
+  for (const core::VendorAllocation& of_vendor : holding.allocation) {
+    if (of_vendor.vendor != vendor) continue;
+    for (size_t i = 0; i < of_vendor.containers.size(); ++i) {
+      const bool over = holding.init_done && i < holding.kinds.size() &&
+                        holding.kinds[i] == core::ContainerKind::kInit;
+      if (!over && std::ranges::any_of(of_vendor.containers[i], [&](const core::Share& share) {
+            return share.device_id == device_id && share.cores == kWholeCard;
+          }))
+        return true;
+    }
+  }
+  return false;
 }
 
 // With an instance of another pod.
@@ -304,12 +322,31 @@ bool Ledger::CardsSuffice(const PodEntry& pod) const {
     const int device = usage.FindDevice(charge.vendor, charge.device_id);
     return device >= 0 &&
            !Overcommits(registry_[charge.vendor], usage.devices()[device], usage.use()[device]) &&
+           !IntrudesOnWholeCard(pod, *node, charge, device) &&
            std::ranges::none_of(usage.tenants(static_cast<size_t>(device)),
                                 [&](const core::Tenant& tenant) {
                                   return tenant.uid == pod.holding.pod.uid &&
                                          InstancesOverlap(tenant, usage.tenants(device));
                                 });
   });
+}
+
+// Beside a pod that takes the whole card, or the other way round.
+bool Ledger::IntrudesOnWholeCard(const PodEntry& pod, const NodeEntry& node, const Charge& charge,
+                                 int device) const {
+  const auto guards = [&](core::Gate gate) {
+    return std::ranges::count(registry_[charge.vendor].spec().gates, gate) > 0;
+  };
+  const bool alone = node.usage->use()[device].slots == charge.use.slots;
+  if (alone || node.usage->devices()[device].cores != kWholeCard ||
+      !guards(core::gates::ExclusiveIsIdle) || !guards(core::gates::CoresNotExhausted))
+    return false;
+  const auto takes_whole = [&](const Holding& holding) {
+    return TakesWholeCard(holding, charge.vendor, charge.device_id);
+  };
+  return takes_whole(pod.holding) || std::ranges::any_of(node.pods, [&](const PodEntry* other) {
+           return other != &pod && takes_whole(other->holding);
+         });
 }
 
 bool Ledger::QuotaSuffices(const PodEntry& pod) const {
@@ -422,9 +459,24 @@ core::Decision Ledger::Simulate(const core::PodRequest& pod,
   return core::Schedule(pod, {candidates, quota}, policy, registry_);
 }
 
+// What the pod's text does not say of its cards, and what is written beside it needs.
+void Ledger::LookUpCards(Holding& holding) const {
+  const NodeEntry* node = nodes_.Find(holding.node);
+  if (node == nullptr || !node->usage) return;
+  for (core::VendorAllocation& of_vendor : holding.allocation)
+    for (std::vector<core::Share>& shares : of_vendor.containers)
+      for (core::Share& share : shares) {
+        const int device = node->usage->FindDevice(of_vendor.vendor, share.device_id);
+        if (device < 0) continue;
+        share.index = node->usage->devices()[device].index;
+        share.facts = node->usage->devices()[device].facts;
+      }
+}
+
 Reservation Ledger::Adopt(Holding holding) {
   if (holding.allocation.empty() || !holding.unreadable.empty()) return {};
   MutexLock lock(mutex_);
+  LookUpCards(holding);
   const auto it = pods_.find(holding.pod.uid);
   Pods::node_type before;
   if (it != pods_.end()) {

@@ -183,8 +183,8 @@ Step BindService::Attempt::ParseRequest() {
   return {};
 }
 
-// The filter's, if it still holds good, or a new one. Afterwards the assignment
-// is written on the pod, or in annotations_ and nothing else of ours is on it.
+// The filter's, if it still holds good, or a new one. The Binding carries the assignment also
+// where it is written on the pod already: what is there may be another scheduler's by now.
 Step BindService::Attempt::FindReservation() {
   std::optional<ledger::Ledger::Held> held = s_.ledger_.Find(ref_.uid);
   const bool reserved = held && !held->bound;
@@ -195,8 +195,6 @@ Step BindService::Attempt::FindReservation() {
     s_.ledger_.Forget(ref_.uid);
     if (Step end = Reserve()) return end;
   }
-  if (s_.options_.assignment_write == AssignmentWrite::kFilter) return {};
-
   held = s_.ledger_.Find(ref_.uid);
   if (!held) return {};  // TakeLocks says it
   annotations_ =
@@ -282,9 +280,10 @@ Step BindService::Attempt::TakeLocks() {
   if (!held || held->node != node_)
     return Outcome{Outcome::kRetry,
                    "reservation of " + Pod() + " expired while it waited for node " + node_};
+  // Another scheduler may have bound somebody there meanwhile, or a card may have gone.
   if (!s_.ledger_.StillFits(ref_.uid))
-    return Outcome{Outcome::kRetry, "what " + Pod() + " was promised on node " + node_ +
-                                        " was given to another pod meanwhile"};
+    return Outcome{Outcome::kFinal,
+                   "devices of " + Pod() + " were taken while it waited for node " + node_};
   return {};
 }
 
@@ -325,7 +324,10 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
       std::chrono::duration_cast<std::chrono::milliseconds>(s_.clock_.Steady() - context_.received)
           .count();
   if (outcome.end == Outcome::kBound || outcome.end == Outcome::kAlreadyBound) {
-    s_.ledger_.MarkBound(ref_.uid);
+    if (pod_->terminal())  // the caches have seen its end, or never see it
+      s_.ledger_.Forget(ref_.uid);
+    else
+      s_.ledger_.MarkBound(ref_.uid);
     reservation_.Commit();
     if (outcome.end == Outcome::kBound)
       s_.record_(ref_, false, "BindingSucceed",

@@ -36,6 +36,25 @@ void PodEvents::OnDelete(const std::shared_ptr<const kube::Pod>& last) {
   locks_.OnPod(*last);
 }
 
+// A pod may be created, bound by us, and gone between two lists: nothing else tells us of its
+// end then.
+void PodEvents::OnListed(SteadyTime asked) {
+  constexpr size_t kAtOnce = 64;  // copied while the ledger is held
+  std::string last;
+  for (bool more = true; more;) {
+    const std::vector<ledger::Ledger::Held> pods = ledger_.PodsAfter(last, kAtOnce);
+    for (const ledger::Ledger::Held& held : pods) {
+      if (!held.bound || held.since >= asked) continue;
+      const auto cached = pods_.Get(held.pod.ns, held.pod.name);
+      if (cached != nullptr && cached->meta.uid == held.pod.uid) continue;
+      ledger_.Remove(held.pod.uid);
+      filter_.ForgetPod(held.pod.uid);
+    }
+    more = pods.size() == kAtOnce;
+    if (more) last = pods.back().pod.uid;
+  }
+}
+
 void PodEvents::Observe(const kube::Pod& pod) {
   WrittenHolding written = HoldingOf(pod, pod.node_name, registry_);
   filter_.ForgetPod(pod.meta.uid);

@@ -42,7 +42,7 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record,
             metrics_),
       admission_(registry, ledger_, options_),
-      pod_events_(registry, ledger_, filter_, locks_, sync_, record),
+      pod_events_(registry, pods_, ledger_, filter_, locks_, sync_, record),
       node_events_(registrar_, locks_, sync_),
       quota_events_(ledger_, sync_),
       auditor_(registry, ledger_, registrar_, pods_, nodes_, sync_, clock),

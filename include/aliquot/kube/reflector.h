@@ -83,7 +83,7 @@ class Reflector {
   void Run(const std::stop_token& stop);
   Result<Snapshot> ListAll(const std::stop_token& stop);
   Result<void> ReadPage(std::string_view body, Snapshot& into, std::string& continue_token);
-  void Apply(Snapshot snapshot);
+  void Apply(Snapshot snapshot, SteadyTime asked);
   void WatchUntilListed(std::string resource_version, const std::stop_token& stop);
   Next WatchOnce(std::string& resource_version, const std::stop_token& stop);
   Result<void> HandleEvent(std::string_view line, std::string& resource_version);

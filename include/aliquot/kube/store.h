@@ -29,6 +29,10 @@ class Observer {
   virtual void OnDelete(const std::shared_ptr<const T>& last) = 0;
   // The first complete list was handled: after it the cache is complete.
   virtual void OnSynced() {}
+  // A list was handled that was asked for at `asked`, by the reflector's clock: what was
+  // there at that time and is not in the store has gone, even if it was never told of. Not
+  // after a list with objects that could not be read.
+  virtual void OnListed(SteadyTime /*asked*/) {}
 };
 
 // Thread safety: any method from any thread.

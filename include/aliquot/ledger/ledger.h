@@ -166,7 +166,8 @@ class Ledger {
   std::vector<Held> ExpireReservations(Duration age);
 
   // Every card that the pod holds is still there, healthy or not, and not
-  // overcommitted with the pod counted in. What its vendor's gates do not guard
+  // overcommitted with the pod counted in; one that a pod takes with all its cores is
+  // shared with nobody. What its vendor's gates do not guard
   // (slots, memory or cores) may be exceeded. False for a pod that holds nothing.
   bool StillFits(std::string_view uid) const;
 
@@ -298,6 +299,9 @@ class Ledger {
 
   // Of a pod that is charged.
   bool CardsSuffice(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
+  bool IntrudesOnWholeCard(const PodEntry& pod, const NodeEntry& node, const core::Charge& charge,
+                           int device) const REQUIRES_LOCK(mutex_);
+  void LookUpCards(Holding& holding) const REQUIRES_LOCK(mutex_);
   bool QuotaSuffices(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
   bool IsClosedTo(const PodEntry& pod) const REQUIRES_LOCK(mutex_);
 

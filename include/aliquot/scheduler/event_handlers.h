@@ -41,9 +41,11 @@ class NodeEvents : public kube::Observer<kube::Node> {
 class PodEvents : public kube::Observer<kube::Pod> {
  public:
   // Everything given outlives it.
-  PodEvents(const core::Registry& registry, ledger::Ledger& ledger, FilterService& filter,
-            NodeLocks& locks, SyncState& sync, RecordEvent record)
+  PodEvents(const core::Registry& registry, const kube::Store<kube::Pod>& pods,
+            ledger::Ledger& ledger, FilterService& filter, NodeLocks& locks, SyncState& sync,
+            RecordEvent record)
       : registry_(registry),
+        pods_(pods),
         ledger_(ledger),
         filter_(filter),
         locks_(locks),
@@ -54,11 +56,13 @@ class PodEvents : public kube::Observer<kube::Pod> {
                 const std::shared_ptr<const kube::Pod>& now) override;
   void OnDelete(const std::shared_ptr<const kube::Pod>& last) override;
   void OnSynced() override { sync_.SetSynced(SyncState::kPods); }
+  void OnListed(SteadyTime asked) override;
 
  private:
   void Observe(const kube::Pod& pod);
 
   const core::Registry& registry_;
+  const kube::Store<kube::Pod>& pods_;
   ledger::Ledger& ledger_;
   FilterService& filter_;
   NodeLocks& locks_;

@@ -130,7 +130,15 @@ class Diary : public Observer<T> {
     Write("-" + last->meta.name + "@" + last->meta.resource_version);
   }
   void OnSynced() override { Write("synced"); }
+  void OnListed(SteadyTime asked) override {
+    MutexLock lock(mutex_);
+    listed_.push_back(asked);
+  }
 
+  std::vector<SteadyTime> listed() const {
+    MutexLock lock(mutex_);
+    return listed_;
+  }
   std::vector<std::string> lines() const {
     MutexLock lock(mutex_);
     return lines_;
@@ -144,6 +152,7 @@ class Diary : public Observer<T> {
   const Store<T>& store_;
   mutable Mutex mutex_;
   std::vector<std::string> lines_;
+  std::vector<SteadyTime> listed_;
 };
 
 using Lines = std::vector<std::string>;
@@ -182,6 +191,18 @@ class ReflectorTest : public ::testing::Test {
 };
 
 const Error kDown{ErrorCode::kUnavailable, "connection refused"};
+
+TEST_F(ReflectorTest, TellsWhenACompleteListWasAskedFor) {
+  const Error gone{ErrorCode::kGone, "too old"};
+  const SteadyTime begin = clock_.Steady();
+  source_.ListGives(Page({Object("a", "1")}, "7"));
+  source_.WatchGives({}, gone);
+  source_.ListGives(Page({R"({"metadata":{"name":"b","namespace":"lab"},"spec":7})"}, "8"));
+  source_.WatchGives({}, gone);
+  source_.ListGives(Page({Object("a", "1")}, "9"));
+  Run();
+  EXPECT_EQ(diary_.listed(), (std::vector{begin, begin + seconds(120)}));
+}
 
 TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   options_.selectors = "labelSelector=a%3Db";

@@ -142,6 +142,35 @@ class BindTest : public ::testing::Test {
     return service_.Bind({ref.name, ref.ns, ref.uid, node}, Context()).error;
   }
 
+  // Another pod has the lock of n1; once the bind waits for it `meanwhile` happens, and then the
+  // other pod goes.
+  std::string BindThatWaits(const ObjectRef& ref, const std::function<void()>& meanwhile) {
+    AddNode("n1", kLockOfX);
+    Add(GpuPod("x"));
+    std::atomic<bool> waits{false};
+    std::string error;
+    std::thread bind([&] {
+      error = service_
+                  .Bind({ref.name, ref.ns, ref.uid, "n1"}, Context([&] {
+                          waits = true;
+                          waits.notify_all();
+                          return false;
+                        }))
+                  .error;
+    });
+    waits.wait(false);
+    meanwhile();
+    api_.RemovePod("default", "x");
+    bind.join();
+    return error;
+  }
+  // Somebody has bound the pod to n1 with these shares.
+  void ObserveBound(kube::Pod pod, const std::string& shares) {
+    pod.meta.uid = pod.meta.name;
+    pod.meta.annotations[kAllocated] = shares;
+    ledger_.Observe(HoldingOf(pod, "n1", registry_).holding);
+  }
+
   std::string BoundTo(const ObjectRef& ref) { return api_.pod(ref.ns, ref.name)->node_name; }
   std::string Annotation(const ObjectRef& ref, std::string_view key) {
     const auto pod = api_.pod(ref.ns, ref.name);
@@ -256,6 +285,18 @@ TEST_F(BindTest, RepeatedCallSucceedsWhileTheCacheIsBehind) {
   EXPECT_EQ(api_.CountCalls("GetPod"), 1U);
   EXPECT_EQ(api_.calls().size(), 1U);
   EXPECT_EQ(Held(p), "n1 bound");
+}
+
+// A filter of an old copy of the pod has come in between.
+TEST_F(BindTest, RepeatedCallForAPodThatHasFinishedKeepsNothing) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  kube::Pod finished = *api_.pod("default", "p");
+  finished.node_name = "n1";
+  finished.phase = kube::PodPhase::kSucceeded;
+  api_.Put(finished);
+  pods_.Remove("default", "p");
+  EXPECT_EQ(Bind(p), "");
+  EXPECT_EQ(Held(p), "");
 }
 
 TEST_F(BindTest, RequestWithoutUidMeansThePodOfThatName) {
@@ -440,6 +481,40 @@ TEST_F(BindTest, WhatIsWrittenForAnotherNodeOrDoesNotFitIsReplaced) {
   }
 }
 
+TEST_F(BindTest, WhatIsWrittenIsNotTakenOverBesideAPodThatHasTheWholeCard) {
+  ObserveBound(GpuPod("whole"), "GPU-n1,NVIDIA,2000,100:;");
+  kube::Pod pod = GpuPod("p");
+  pod.meta.annotations = {{std::string(kAssignedNodeKey), "n1"}, {kAllocated, kShares}};
+  const ObjectRef p = Add(pod);
+  EXPECT_EQ(Bind(p), "n1: 1/1 CardComputeUnitsExhausted");
+  EXPECT_EQ(Held(p), "");
+}
+
+TEST_F(BindTest, TheWholeCardIsNotTakenOverBesideAnotherPod) {
+  ObserveBound(GpuPod("other"), kShares);
+  kube::Pod pod = MakePod("p", {{"nvidia.com/gpu", "1"}, {"nvidia.com/gpucores", "100"}});
+  pod.meta.annotations = {{std::string(kAssignedNodeKey), "n1"},
+                          {kAllocated, "GPU-n1,NVIDIA,2000,100:;"}};
+  const ObjectRef p = Add(pod);
+  EXPECT_NE(Bind(p), "");
+  EXPECT_EQ(BoundTo(p), "");
+}
+
+TEST_F(BindTest, TheBindingCarriesTheReservationWhateverIsWrittenOnThePod) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  kube::MetadataPatch others;  // another scheduler's
+  others.annotations = {{kToAllocate, "GPU-n2,NVIDIA,1,1:;"},
+                        {kAllocated, "GPU-n2,NVIDIA,1,1:;"},
+                        {std::string(kAssignedNodeKey), "n2"}};
+  ASSERT_TRUE(api_.PatchPod(p, others.ToJson(), {}));
+  api_.ForgetCalls();
+  EXPECT_EQ(Bind(p), "");
+  EXPECT_EQ(Annotation(p, kToAllocate), kShares);
+  EXPECT_EQ(Annotation(p, kAllocated), kShares);
+  EXPECT_EQ(Annotation(p, kAssignedNodeKey), "n1");
+  EXPECT_EQ(api_.calls().size(), 2U);
+}
+
 TEST_F(BindTest, WhatIsWrittenIsReadFromTheApiServer) {
   const ObjectRef p = Add(GpuPod("p"));
   feed_ = false;
@@ -518,58 +593,25 @@ TEST_F(BindTest, ReservationMadeAtBindIsKeptWhileTheLockIsHeld) {
 }
 
 TEST_F(BindTest, ReservationThatExpiresWhileWaitingIsNotBound) {
-  AddNode("n1", kLockOfX);
-  Add(GpuPod("x"));
   const ObjectRef p = AddFiltered(GpuPod("p"));
-  std::atomic<bool> waits{false};
-  std::string error;
-  std::thread bind([&] {
-    error = service_
-                .Bind({"p", "default", p.uid, "n1"}, Context([&] {
-                        waits = true;
-                        waits.notify_all();
-                        return false;
-                      }))
-                .error;
+  const std::string error = BindThatWaits(p, [&] {
+    clock_.Advance(1s);
+    EXPECT_EQ(ledger_.ExpireReservations(0s).size(), 1U);
   });
-  waits.wait(false);
-  clock_.Advance(1s);
-  EXPECT_EQ(ledger_.ExpireReservations(0s).size(), 1U);
-  api_.RemovePod("default", "x");
-  bind.join();
   EXPECT_EQ(error, "reservation of pod default/p expired while it waited for node n1");
   EXPECT_EQ(Lock(), std::nullopt);
   EXPECT_EQ(BoundTo(p), "");
 }
 
-TEST_F(BindTest, WhatAnotherSchedulerTookWhileTheBindWaitedIsNotGivenTwice) {
-  AddNode("n1", kLockOfX);
-  Add(GpuPod("x"));
+TEST_F(BindTest, ReservationWhoseCardIsTakenWhileWaitingIsNotBound) {
   const ObjectRef p = AddFiltered(GpuPod("p"));
-  std::atomic<bool> waits{false};
-  std::string error;
-  std::thread bind([&] {
-    error = service_
-                .Bind({"p", "default", p.uid, "n1"}, Context([&] {
-                        waits = true;
-                        waits.notify_all();
-                        return false;
-                      }))
-                .error;
+  const std::string error = BindThatWaits(p, [&] {
+    for (const char* other : {"a", "b"}) ObserveBound(GpuPod(other), kShares);
   });
-  waits.wait(false);
-  for (const char* name : {"q", "r"}) {  // both slots
-    kube::Pod pod = GpuPod(name);
-    pod.meta.uid = name;
-    pod.meta.annotations[kAllocated] = kShares;
-    ledger_.Observe(HoldingOf(pod, "n1", registry_).holding);
-  }
-  api_.RemovePod("default", "x");
-  bind.join();
-  EXPECT_EQ(error, "what pod default/p was promised on node n1 was given to another pod meanwhile");
+  EXPECT_EQ(error, "devices of pod default/p were taken while it waited for node n1");
   EXPECT_EQ(Lock(), std::nullopt);
   EXPECT_EQ(BoundTo(p), "");
-  EXPECT_EQ(Bind(p), "n1: 1/1 CardTimeSlicingExhausted");
+  EXPECT_EQ(Held(p), "");
 }
 
 TEST_F(BindTest, SecondCallForThePodWaitsForTheFirst) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <utility>
 
 #include "aliquot/base/fake_clock.h"
 #include "aliquot/scheduler/scheduler.h"
@@ -157,6 +158,33 @@ TEST_F(EventHandlersTest, AReCreatedPodIsAnotherOne) {
   api_.Put(KubePod("p").Uid("uid-2").App(kAsk).On("n1", "G1,NVIDIA,100,0:;"));
   EXPECT_EQ(Use("n1", "G0"), kIdle);
   EXPECT_EQ(Use("n1", "G1"), (DeviceUse{1, 100, 0}));
+}
+
+// Created, filtered, bound and gone: the cache has never seen it.
+TEST_F(EventHandlersTest, APodThatCameAndWentBetweenTwoListsHoldsNothing) {
+  const kube::Pod pod = KubePod("p").App(kAsk);
+  const auto follow = std::exchange(api_.on_pod, nullptr);
+  api_.Put(pod);
+  EXPECT_EQ(Filter(pod), "n1");
+  EXPECT_EQ(
+      scheduler_.Bind({"p", "team", "uid-p", "n1"}, {std::chrono::steady_clock::now(), nullptr})
+          .error,
+      "");
+  api_.RemovePod("team", "p");
+  api_.on_pod = follow;
+  const SteadyTime bound = clock_.Steady();
+  clock_.Advance(1s);
+  scheduler_.pod_events().OnListed(bound);  // may have been answered before the pod was there
+  EXPECT_EQ(scheduler_.ledger().Count().bound, 1U);
+  scheduler_.pod_events().OnListed(clock_.Steady());
+  EXPECT_EQ(scheduler_.ledger().Count().bound, 0U);
+}
+
+TEST_F(EventHandlersTest, AListLeavesAloneWhatIsInTheCache) {
+  api_.Put(KubePod("p").App(kAsk).On("n1", "G0,NVIDIA,3000,30:;"));
+  clock_.Advance(1s);
+  scheduler_.pod_events().OnListed(clock_.Steady());
+  EXPECT_EQ(Use(), (DeviceUse{1, 3000, 30}));
 }
 
 TEST_F(EventHandlersTest, PodsCountBeforeTheirNodeIsKnown) {
