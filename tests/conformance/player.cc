@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -27,6 +28,7 @@
 #include "cli/vendor_configs.h"
 #include "server/review.h"
 #include "server/wire.h"
+#include "support/zone.h"
 
 namespace aliquot::conformance {
 namespace {
@@ -343,8 +345,12 @@ class Daemon {
     std::string lock_expiry;
     const Json environment = test.value("env", Json::object());
     for (const auto& [name, value] : environment.items()) {
-      if (name != "HAMI_NODELOCK_EXPIRE") throw Broken("only run.py can set " + name);
-      lock_expiry = value;
+      if (name == "HAMI_NODELOCK_EXPIRE")
+        lock_expiry = value;
+      else if (name == "TZ")
+        zone_.emplace(value);
+      else
+        throw Broken("only run.py can set " + name);
     }
     daemon_ =
         std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
@@ -383,6 +389,7 @@ class Daemon {
     return {std::chrono::steady_clock::now(), [] { return false; }};
   }
 
+  std::optional<testing::Zone> zone_;
   cluster::LocalClient client_;
   core::Registry registry_;
   std::unique_ptr<cli::Daemon> daemon_;

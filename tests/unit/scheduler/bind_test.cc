@@ -11,6 +11,7 @@
 
 #include "aliquot/base/fake_clock.h"
 #include "aliquot/scheduler/assignment.h"
+#include "aliquot/scheduler/filter.h"
 #include "aliquot/vendors/registry.h"
 #include "scheduler/keys.h"
 #include "scheduler/node_reader.h"
@@ -142,6 +143,20 @@ class BindTest : public ::testing::Test {
     return service_.Bind({ref.name, ref.ns, ref.uid, node}, Context()).error;
   }
 
+  // Returns when it waits for the lock of n1; `error` is there when the thread has ended.
+  std::thread BindThatWaits(const ObjectRef& ref, std::string& error) {
+    std::thread bind([this, ref, &error] {
+      const RequestContext context = Context([this] {
+        waits_ = true;
+        waits_.notify_all();
+        return false;
+      });
+      error = service_.Bind({ref.name, ref.ns, ref.uid, "n1"}, context).error;
+    });
+    waits_.wait(false);
+    return bind;
+  }
+
   std::string BoundTo(const ObjectRef& ref) { return api_.pod(ref.ns, ref.name)->node_name; }
   std::string Annotation(const ObjectRef& ref, std::string_view key) {
     const auto pod = api_.pod(ref.ns, ref.name);
@@ -183,6 +198,7 @@ class BindTest : public ::testing::Test {
       },
       metrics_};
   std::atomic<bool> feed_{true};  // the caches follow the API server
+  std::atomic<bool> waits_{false};
 };
 
 // ---- success
@@ -521,18 +537,8 @@ TEST_F(BindTest, ReservationThatExpiresWhileWaitingIsNotBound) {
   AddNode("n1", kLockOfX);
   Add(GpuPod("x"));
   const ObjectRef p = AddFiltered(GpuPod("p"));
-  std::atomic<bool> waits{false};
   std::string error;
-  std::thread bind([&] {
-    error = service_
-                .Bind({"p", "default", p.uid, "n1"}, Context([&] {
-                        waits = true;
-                        waits.notify_all();
-                        return false;
-                      }))
-                .error;
-  });
-  waits.wait(false);
+  std::thread bind = BindThatWaits(p, error);
   clock_.Advance(1s);
   EXPECT_EQ(ledger_.ExpireReservations(0s).size(), 1U);
   api_.RemovePod("default", "x");
@@ -540,6 +546,33 @@ TEST_F(BindTest, ReservationThatExpiresWhileWaitingIsNotBound) {
   EXPECT_EQ(error, "reservation of pod default/p expired while it waited for node n1");
   EXPECT_EQ(Lock(), std::nullopt);
   EXPECT_EQ(BoundTo(p), "");
+}
+
+TEST_F(BindTest, OthersGoOnWhileABindWaits) {
+  AddNode("n1", kLockOfX);
+  Add(GpuPod("x"));
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  std::string error;
+  std::thread bind = BindThatWaits(p, error);
+
+  const ObjectRef q = AddFiltered(GpuPod("q"), "n2");
+  EXPECT_EQ(Bind(q, "n2"), "");
+  SyncState sync;
+  for (const auto cache : {SyncState::kNodes, SyncState::kPods, SyncState::kQuotas})
+    sync.SetSynced(cache);
+  FilterService filter(
+      api_, pods_, sync, registry_, ledger_, in_flight_, options_, clock_,
+      [](const ObjectRef&, bool, std::string_view, const std::string&) {}, metrics_);
+  FilterRequest request;
+  request.pod = *api_.Put(GpuPod("r"));
+  request.node_names = {"n1"};
+  EXPECT_EQ(filter.Filter(request, Context()).node_names, request.node_names);
+  EXPECT_EQ(BoundTo(p), "");
+
+  AddNode("n1");  // the lock is given back
+  bind.join();
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(BoundTo(p), "n1");
 }
 
 TEST_F(BindTest, SecondCallForThePodWaitsForTheFirst) {
