@@ -698,16 +698,29 @@ class Walk {
                     {"oldObject", nullptr},
                     {"dryRun", false}};
     request.update(what.value("request", Json::object()));
-    const Json answer = daemon_->Review(
-        {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}});
-    const Json& response = answer["response"];
+    const Json response = Review(request);
     Json patched = pod;
-    if (response.contains("patch"))
-      patched = pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
+    if (response.contains("patch")) {
+      patched = Patched(pod, response);
+      // The API server may call again for a pod that we have patched.
+      request["object"] = patched;
+      if (const Json again = Review(request); again.contains("patch"))
+        throw Broken("the webhook changes what it has made: " +
+                     Difference(patched, Patched(patched, again)).dump());
+    }
     return {{"allowed", response["allowed"]},
             {"code", response["status"]["code"]},
             {"message", response["status"].value("message", "")},
             {"pod", Difference(Tidy(pod), Tidy(patched))}};
+  }
+
+  Json Review(const Json& request) {
+    return daemon_->Review({{"apiVersion", "admission.k8s.io/v1"},
+                            {"kind", "AdmissionReview"},
+                            {"request", request}})["response"];
+  }
+  static Json Patched(const Json& pod, const Json& response) {
+    return pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
   }
 
   ShiftedClock clock_;
