@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -27,6 +28,7 @@
 #include "cli/vendor_configs.h"
 #include "server/review.h"
 #include "server/wire.h"
+#include "support/zone.h"
 
 namespace aliquot::conformance {
 namespace {
@@ -343,8 +345,12 @@ class Daemon {
     std::string lock_expiry;
     const Json environment = test.value("env", Json::object());
     for (const auto& [name, value] : environment.items()) {
-      if (name != "HAMI_NODELOCK_EXPIRE") throw Broken("only run.py can set " + name);
-      lock_expiry = value;
+      if (name == "HAMI_NODELOCK_EXPIRE")
+        lock_expiry = value;
+      else if (name == "TZ")
+        zone_.emplace(value);
+      else
+        throw Broken("only run.py can set " + name);
     }
     daemon_ =
         std::make_unique<cli::Daemon>(cli::ApiServer{client_, client_}, registry_, *flags,
@@ -383,6 +389,7 @@ class Daemon {
     return {std::chrono::steady_clock::now(), [] { return false; }};
   }
 
+  std::optional<testing::Zone> zone_;
   cluster::LocalClient client_;
   core::Registry registry_;
   std::unique_ptr<cli::Daemon> daemon_;
@@ -691,16 +698,29 @@ class Walk {
                     {"oldObject", nullptr},
                     {"dryRun", false}};
     request.update(what.value("request", Json::object()));
-    const Json answer = daemon_->Review(
-        {{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}});
-    const Json& response = answer["response"];
+    const Json response = Review(request);
     Json patched = pod;
-    if (response.contains("patch"))
-      patched = pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
+    if (response.contains("patch")) {
+      patched = Patched(pod, response);
+      // The API server may call again for a pod that we have patched.
+      request["object"] = patched;
+      if (const Json again = Review(request); again.contains("patch"))
+        throw Broken("the webhook changes what it has made: " +
+                     Difference(patched, Patched(patched, again)).dump());
+    }
     return {{"allowed", response["allowed"]},
             {"code", response["status"]["code"]},
             {"message", response["status"].value("message", "")},
             {"pod", Difference(Tidy(pod), Tidy(patched))}};
+  }
+
+  Json Review(const Json& request) {
+    return daemon_->Review({{"apiVersion", "admission.k8s.io/v1"},
+                            {"kind", "AdmissionReview"},
+                            {"request", request}})["response"];
+  }
+  static Json Patched(const Json& pod, const Json& response) {
+    return pod.patch(Json::parse(*DecodeBase64(response["patch"].get<std::string>())));
   }
 
   ShiftedClock clock_;

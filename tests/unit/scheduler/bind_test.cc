@@ -11,6 +11,7 @@
 
 #include "aliquot/base/fake_clock.h"
 #include "aliquot/scheduler/assignment.h"
+#include "aliquot/scheduler/filter.h"
 #include "aliquot/vendors/registry.h"
 #include "scheduler/keys.h"
 #include "scheduler/node_reader.h"
@@ -212,6 +213,7 @@ class BindTest : public ::testing::Test {
       },
       metrics_};
   std::atomic<bool> feed_{true};  // the caches follow the API server
+  std::atomic<bool> waits_{false};
 };
 
 // ---- success
@@ -612,6 +614,29 @@ TEST_F(BindTest, ReservationWhoseCardIsTakenWhileWaitingIsNotBound) {
   EXPECT_EQ(Lock(), std::nullopt);
   EXPECT_EQ(BoundTo(p), "");
   EXPECT_EQ(Held(p), "");
+}
+
+TEST_F(BindTest, OthersGoOnWhileABindWaits) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  const std::string error = BindThatWaits(p, [&] {
+    const ObjectRef q = AddFiltered(GpuPod("q"), "n2");
+    EXPECT_EQ(Bind(q, "n2"), "");
+    SyncState sync;
+    for (const auto cache : {SyncState::kNodes, SyncState::kPods, SyncState::kQuotas})
+      sync.SetSynced(cache);
+    FilterService filter(
+        api_, pods_, sync, registry_, ledger_, in_flight_, options_, clock_,
+        [](const ObjectRef&, bool, std::string_view, const std::string&) {}, metrics_);
+    FilterRequest request;
+    request.pod = *api_.Put(GpuPod("r"));
+    request.node_names = {"n1"};
+    EXPECT_EQ(filter.Filter(request, Context()).node_names, request.node_names);
+    EXPECT_EQ(BoundTo(p), "");
+
+    AddNode("n1");  // the lock is given back
+  });
+  EXPECT_EQ(error, "");
+  EXPECT_EQ(BoundTo(p), "n1");
 }
 
 TEST_F(BindTest, SecondCallForThePodWaitsForTheFirst) {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "aliquot/base/fake_clock.h"
@@ -369,6 +371,29 @@ TEST_F(EventHandlersTest, QuotasWithScopesAreNotForEveryPod) {
   EXPECT_FALSE(scheduler_.ledger().QuotaRoom("team").empty());
   scheduler_.quota_events().OnUpsert(Quota("5k"), Quota("5k", /*scoped=*/true));
   EXPECT_TRUE(scheduler_.ledger().QuotaRoom("team").empty());
+}
+
+TEST_F(EventHandlersTest, AQuotaThatIsWrittenAnewIsNeverHalfRead) {
+  kube::SubmittedPod pod;
+  pod.containers.emplace_back();
+  pod.containers[0].limits = testing::Resources({.gpu = "1", .mem = "5000"});
+  QuotaEvents& quotas = scheduler_.quota_events();
+  quotas.OnUpsert(nullptr, Quota("4096"));
+  std::atomic<int> writes{0};
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    while (!done) {
+      quotas.OnUpsert(Quota("4096"), Quota("4000"));
+      quotas.OnUpsert(Quota("4000"), Quota("4096"));
+      ++writes;
+    }
+  });
+  int allowed = 0;
+  for (int calls = 0; calls < 1000 || writes < 1000; ++calls)
+    allowed += scheduler_.Admit({"team", "CREATE", pod}).allowed ? 1 : 0;
+  done = true;
+  writer.join();
+  EXPECT_EQ(allowed, 0);
 }
 
 TEST(SyncEventsTest, EachCacheReportsItsFirstList) {

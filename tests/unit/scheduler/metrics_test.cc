@@ -183,6 +183,28 @@ TEST_F(HamiMetricsTest, TellsWhatIsHeldNow) {
   EXPECT_EQ(Told(memory), Lines{labels + "0"});
 }
 
+TEST_F(HamiMetricsTest, SimulationsChangeNothingAndTakeNothing) {
+  const auto page = [&] {
+    Lines lines;
+    for (const std::string_view line : Split(testing::Scrape(scheduler_), '\n'))
+      if (!Contains(line, "aliquot_")) lines.emplace_back(line);
+    return lines;
+  };
+  const kube::Pod whole_card = KubePod("p").App({.gpu = "1"});
+  const Lines before = page();
+  FilterRequest request;
+  request.pod = *api_.Put(whole_card);
+  request.simulation = true;
+  request.nodes.push_back({*api_.node("n1"), "{}"});
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(scheduler_.Filter(request, {clock_.Steady(), nullptr}).nodes, std::vector<size_t>{0});
+  EXPECT_EQ(page(), before);
+  EXPECT_TRUE(api_.calls().empty());
+  Filter(whole_card);
+  EXPECT_EQ(api_.pod("team", "p")->meta.annotations.at(testing::kAllocatedKey),
+            "G0,NVIDIA,40960,0:;");
+}
+
 TEST_F(HamiMetricsTest, OfTwoPodsOfOneNameTheLaterOneIsTold) {
   // The first one's end has not been told when the second one is filtered.
   Filter(KubePod("p").Uid("uid-z").App(kAsk));

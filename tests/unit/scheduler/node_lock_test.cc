@@ -261,6 +261,8 @@ INSTANTIATE_TEST_SUITE_P(
         LockCase{"OwnerNotBoundYet", "2026-01-01T00:00:00Z,ml,x", [] { return MakePod("x"); }},
         LockCase{"OwnerAllocating", "2026-01-01T00:00:00Z,ml,x",
                  [] { return Bound("n1", "allocating"); }},
+        LockCase{"OwnerAllocatingForHalfAMinute", "2026-01-01T00:00:00Z,ml,x",
+                 [] { return Bound("n1", "allocating"); }, 30s},
         LockCase{"OwnerBeingDeleted", "2026-01-01T00:00:00Z,ml,x",
                  [] {
                    kube::Pod pod = Bound("n1", "allocating");
@@ -432,6 +434,21 @@ TEST_F(NodeLocksTest, WaitsWithoutCallsUntilTheLockIsRemoved) {
   EXPECT_EQ(Lock(), kLockOfP);
   EXPECT_EQ(api_.calls().size(), 1U);
   EXPECT_EQ(waiting_told_, (std::vector<bool>{true, false}));
+}
+
+TEST_F(NodeLocksTest, MembersOfGroupsWaitLikeOthers) {
+  kube::Pod by_label = p_;
+  by_label.meta.labels[std::string(kPodGroupLabel)] = "g";
+  kube::Pod by_spec = p_;
+  by_spec.pod_group = "g";
+  for (const kube::Pod& pod : {p_, by_label, by_spec}) {
+    HoldByX();
+    Acquiring waiter(locks_, "n1", pod);
+    waiter.AwaitWaiting();
+    SetLock(std::nullopt);
+    EXPECT_EQ(Text(waiter.Join()), "");
+    EXPECT_EQ(Lock(), kLockOfP);
+  }
 }
 
 TEST_F(NodeLocksTest, OtherChangesOfTheNodeDoNotWake) {

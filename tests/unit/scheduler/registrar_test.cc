@@ -9,6 +9,7 @@
 #include "aliquot/base/mutex.h"
 #include "support/fake_api.h"
 #include "support/kube_builders.h"
+#include "support/zone.h"
 
 namespace aliquot::scheduler {
 namespace {
@@ -416,6 +417,46 @@ TEST_F(RegistrarTest, AReCreatedNodeBeginsAnew) {
   api_.Put(Nvidia("0", {}));
   EXPECT_EQ(Cards(), "G0");
 }
+
+// What a node goes through, wherever the container says it is.
+class NodeLifeTest : public RegistrarTest, public ::testing::WithParamInterface<const char*> {
+  const testing::Zone zone_{GetParam()};
+};
+
+TEST_P(NodeLifeTest, ADeletedHandshakeIsAskedAnew) {
+  api_.Put(Nvidia("10", "Deleted_2026-01-01 00:00:00"));
+  EXPECT_EQ(Cards(), "G0");
+  WriteHandshakes();
+  EXPECT_EQ(Handshake(), "Requesting_2026-01-01 00:00:00");
+  EXPECT_EQ(Cards(), "G0");
+}
+
+TEST_P(NodeLifeTest, AQuestionLastsAMinute) {
+  api_.Put(Nvidia("0", "Requesting_2025-12-31 23:59:30"));
+  Pass(29s);
+  EXPECT_EQ(Cards(), "G0");
+  Pass(1s);
+  EXPECT_EQ(Cards(), "");
+}
+
+TEST_P(NodeLifeTest, CardsStayWhileTheyAreAllocatableAndDoNotComeBackAfterwards) {
+  api_.Put(Nvidia("10", "Requesting_2025-12-31 22:00:00"));
+  const auto live = [&](Duration time, const std::string& cards) {
+    for (int i = 0; i < time / 15s; ++i) {
+      Pass(15s);
+      WriteHandshakes();
+      Annotate("unrelated", std::to_string(i));
+      EXPECT_EQ(Cards(), cards) << i;
+    }
+  };
+  live(3min, "G0");
+  SetAllocatable("0");
+  EXPECT_EQ(Cards(), "");
+  live(5min, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Zones, NodeLifeTest, ::testing::Values("UTC", "Asia/Tokyo"),
+                         [](const auto& zone) { return zone.index == 0 ? "Utc" : "Tokyo"; });
 
 // ---- register texts
 
