@@ -1,17 +1,79 @@
 #include "aliquot/base/log.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <memory>
+#include <mutex>
 
 namespace aliquot::log {
 namespace {
 
 std::atomic<int> g_verbosity{0};
 std::atomic<Format> g_format{Format::kText};
+std::atomic<uint64_t> g_dropped{0};
+
+// Lines to a descriptor that is never waited for.
+class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  // The descriptor stays open for good, like the log itself.
+  explicit Sink(int fd) : fd_(fd) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    Send();
+    if (kept_.empty() && unsaid_ > 0) {
+      const std::string said = "Dropped log lines count=" + std::to_string(unsaid_);
+      Keep({message.time, {}, message.logger_name, spdlog::level::warn, said});
+      unsaid_ = 0;
+    }
+    Keep(message);
+    Send();
+  }
+  void flush_() override { Send(); }
+
+ private:
+  void Keep(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (kept_.size() + line.size() > kKeptBytes) {
+      ++unsaid_;
+      ++g_dropped;
+    } else {
+      kept_.append(line.data(), line.size());
+    }
+  }
+
+  // A pipe that is ready takes PIPE_BUF bytes without blocking.
+  bool Ready() const {
+    pollfd output{fd_, POLLOUT, 0};
+    return ::poll(&output, 1, 0) > 0 && (output.revents & POLLOUT) != 0;
+  }
+
+  void Send() {
+    size_t sent = 0;
+    while (sent < kept_.size() && Ready()) {
+      const size_t piece = std::min<size_t>(kept_.size() - sent, PIPE_BUF);
+      const ssize_t wrote = ::write(fd_, kept_.data() + sent, piece);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote <= 0) break;
+      sent += static_cast<size_t>(wrote);
+    }
+    kept_.erase(0, sent);
+  }
+
+  const int fd_;
+  std::string kept_;
+  uint64_t unsaid_ = 0;  // dropped, and not yet told of
+};
 
 void AppendQuoted(std::string& out, std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -74,18 +136,17 @@ void Write(spdlog::level::level_enum level, std::string_view fact, Fields fields
 void SetUp(const Options& options) {
   g_verbosity = options.verbosity;
   g_format = options.format;
-  spdlog::sink_ptr sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  int fd = STDERR_FILENO;
   if (!options.file.empty()) {
-    try {
-      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file);
-    } catch (const spdlog::spdlog_ex& problem) {
+    fd = ::open(options.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) {
       std::fprintf(stderr, "log file %s: %s; standard error is used\n", options.file.c_str(),
-                   problem.what());
+                   std::strerror(errno));
+      fd = STDERR_FILENO;
     }
   }
-  auto logger = std::make_shared<spdlog::logger>("aliquot", std::move(sink));
+  auto logger = std::make_shared<spdlog::logger>("aliquot", std::make_shared<Sink>(fd));
   logger->set_level(options.verbosity >= 1 ? spdlog::level::debug : spdlog::level::info);
-  logger->flush_on(spdlog::level::info);
   if (options.format == Format::kJson)
     logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})",
                         spdlog::pattern_time_type::utc);
@@ -99,6 +160,8 @@ void Warn(std::string_view fact, Fields fields) { Write(spdlog::level::warn, fac
 void Error(std::string_view fact, Fields fields) { Write(spdlog::level::err, fact, fields); }
 
 bool IsDebug(int verbosity) { return g_verbosity >= verbosity; }
+
+uint64_t DroppedLines() { return g_dropped; }
 
 void Debug(int verbosity, std::string_view fact, Fields fields) {
   if (IsDebug(verbosity)) Write(spdlog::level::debug, fact, fields);

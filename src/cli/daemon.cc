@@ -4,7 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "aliquot/kube/client.h"
+#include "aliquot/base/log.h"
+#include "aliquot/kube/http.h"
 #include "cli/build_info.h"
 #include "cli/scheduler_options.h"
 
@@ -81,6 +82,9 @@ void Daemon::WriteMetrics(MetricsText& text) const {
   scheduler_.WriteMetrics(text);
   text.Begin("aliquot_ready", Type::kGauge, "1 once the caches are complete, else 0.");
   text.Sample({}, scheduler_.sync().synced() ? 1 : 0);
+  text.Begin("aliquot_dropped_log_lines_total", Type::kCounter,
+             "Log lines that the reader of the log was too slow for.");
+  text.Sample({}, static_cast<double>(log::DroppedLines()));
   WriteCaches(text);
   client_.WriteMetrics(text);
   WriteEvents(text);

@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "aliquot/kube/client.h"
+#include "aliquot/kube/http.h"
 
 namespace aliquot::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "aliquot/cluster/http_front.h"
 #include "aliquot/kube/client.h"
+#include "aliquot/kube/http.h"
 #include "aliquot/kube/parse.h"
 #include "aliquot/server/server.h"
 #include "aliquot/vendors/registry.h"

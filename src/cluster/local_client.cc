@@ -1,60 +1,12 @@
 #include "aliquot/cluster/local_client.h"
 
-#include "aliquot/base/strings.h"
-#include "aliquot/kube/client.h"
+#include "aliquot/kube/http.h"
 #include "aliquot/kube/parse.h"
 
 namespace aliquot::cluster {
 namespace {
 
-constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
-constexpr const char* kMergePatch = "application/merge-patch+json";
-
 Error Cancelled() { return {ErrorCode::kCancelled, "shutting down"}; }
-
-std::string PodTarget(std::string_view ns, std::string_view name) {
-  return "/api/v1/namespaces/" + kube::UrlEscape(ns) + "/pods/" + kube::UrlEscape(name);
-}
-std::string NodeTarget(std::string_view name) { return "/api/v1/nodes/" + kube::UrlEscape(name); }
-std::string EventTarget(std::string_view ns) {
-  return "/api/v1/namespaces/" + kube::UrlEscape(ns) + "/events";
-}
-
-// As kube::Client understands the answers.
-ErrorCode CodeOf(int status, bool write, const std::string& message) {
-  switch (status) {
-    case 401:
-      return ErrorCode::kUnauthorized;
-    case 403:
-      return ErrorCode::kForbidden;
-    case 404:
-      return ErrorCode::kNotFound;
-    case 409:
-      return ErrorCode::kConflict;
-    case 410:
-      return ErrorCode::kGone;
-    case 413:
-      return ErrorCode::kTooLarge;
-    case 422:
-      return Contains(message, "metadata.uid") && Contains(message, "field is immutable")
-                 ? ErrorCode::kOtherObject
-                 : ErrorCode::kInvalid;
-    case 429:
-      return ErrorCode::kTooManyRequests;
-    case 503:
-      return ErrorCode::kUnavailable;
-  }
-  if (status < 500) return ErrorCode::kInvalid;
-  return write ? ErrorCode::kUnknownOutcome : ErrorCode::kUnavailable;
-}
-
-Error ErrorOf(const Response& response, bool write) {
-  Result<kube::Status> status = kube::ParseStatus(response.body);
-  std::string message = status && !status->message.empty()
-                            ? std::move(status->message)
-                            : "HTTP " + std::to_string(response.status) + ": " + response.body;
-  return {CodeOf(response.status, write, message), std::move(message)};
-}
 
 }  // namespace
 
@@ -70,7 +22,7 @@ Result<std::string> LocalClient::Send(Request request, const std::stop_token& st
     const bool late = std::chrono::steady_clock::now() >= deadline;
     return Error{late ? ErrorCode::kDeadline : ErrorCode::kUnavailable, what + "no answer"};
   }
-  if (response.status >= 300) return ErrorOf(response, write);
+  if (response.status >= 300) return kube::ErrorOfAnswer(response.status, response.body, write);
   return response.body;
 }
 
@@ -78,47 +30,48 @@ Result<std::string> LocalClient::Call(const std::string& method, const std::stri
                                       const std::string& body, const std::string& content_type,
                                       const kube::CallOptions& call) {
   std::string type = content_type;
-  if (type.empty()) type = method == "PATCH" ? kMergePatch : "application/json";
+  if (type.empty()) type = method == "PATCH" ? kube::kMergePatch : kube::kJson;
   return Send({method, target, std::move(type), body}, stop_.get_token(), call.deadline);
 }
 
 Result<kube::Pod> LocalClient::GetPod(std::string_view ns, std::string_view name,
                                       const kube::CallOptions& call) {
-  Result<std::string> body = Call("GET", PodTarget(ns, name), "", "", call);
+  Result<std::string> body = Call("GET", kube::PodPath(ns, name), "", "", call);
   if (!body) return body.error();
   return kube::ParsePod(*body);
 }
 
 Result<kube::Node> LocalClient::GetNode(std::string_view name, const kube::CallOptions& call) {
-  Result<std::string> body = Call("GET", NodeTarget(name), "", "", call);
+  Result<std::string> body = Call("GET", kube::NodePath(name), "", "", call);
   if (!body) return body.error();
   return kube::ParseNode(*body);
 }
 
 Result<kube::Pod> LocalClient::PatchPod(const ObjectRef& ref, const std::string& merge_patch,
                                         const kube::CallOptions& call) {
-  Result<std::string> body = Call("PATCH", PodTarget(ref.ns, ref.name), merge_patch, "", call);
+  Result<std::string> body = Call("PATCH", kube::PodPath(ref.ns, ref.name), merge_patch, "", call);
   if (!body) return body.error();
   return kube::ParsePod(*body);
 }
 
 Result<kube::Node> LocalClient::PatchNode(std::string_view name, const std::string& merge_patch,
                                           const kube::CallOptions& call) {
-  Result<std::string> body = Call("PATCH", NodeTarget(name), merge_patch, "", call);
+  Result<std::string> body = Call("PATCH", kube::NodePath(name), merge_patch, "", call);
   if (!body) return body.error();
   return kube::ParseNode(*body);
 }
 
 Result<void> LocalClient::Bind(const kube::Binding& binding, const kube::CallOptions& call) {
-  Result<std::string> answer = Call(
-      "POST", PodTarget(binding.pod.ns, binding.pod.name) + "/binding", binding.ToJson(), "", call);
+  Result<std::string> answer =
+      Call("POST", kube::PodPath(binding.pod.ns, binding.pod.name) + "/binding", binding.ToJson(),
+           "", call);
   if (!answer) return answer.error();
   return {};
 }
 
 Result<std::string> LocalClient::CreateEvent(std::string_view ns, const std::string& event,
                                              const kube::CallOptions& call) {
-  Result<std::string> body = Call("POST", EventTarget(ns), event, "", call);
+  Result<std::string> body = Call("POST", kube::EventsPath(ns), event, "", call);
   if (!body) return body.error();
   Result<kube::ObjectMeta> meta = kube::ParseMeta(*body);
   if (!meta) return meta.error();
@@ -127,8 +80,8 @@ Result<std::string> LocalClient::CreateEvent(std::string_view ns, const std::str
 
 Result<void> LocalClient::PatchEvent(std::string_view ns, std::string_view name,
                                      const std::string& patch, const kube::CallOptions& call) {
-  Result<std::string> body =
-      Call("PATCH", EventTarget(ns) + "/" + kube::UrlEscape(name), patch, kStrategicPatch, call);
+  Result<std::string> body = Call("PATCH", kube::EventsPath(ns) + "/" + kube::UrlEscape(name),
+                                  patch, kube::kStrategicPatch, call);
   if (!body) return body.error();
   return {};
 }
@@ -153,7 +106,7 @@ Result<void> LocalClient::Watch(const std::string& target, Duration,
                : Error{ErrorCode::kUnavailable, "watch of " + target + ": the stream broke"};
   };
   if (response.delivery != Response::Delivery::kWhole) return broken();
-  if (!response.watch) return ErrorOf(response, false);
+  if (!response.watch) return kube::ErrorOfAnswer(response.status, response.body, false);
   using Kind = cluster::Watch::Piece::Kind;
   for (;;) {
     const cluster::Watch::Piece piece = response.watch->Next(token);

@@ -24,15 +24,6 @@ bool IsDecimal(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Length of the UTF-8 sequence that `text` begins with; 0: it begins with none.
-// REQUIRES: not empty.
-size_t Utf8Length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  if (length > text.size() || !simdjson::validate_utf8(text.substr(0, length))) return 0;
-  return length;
-}
-
 }  // namespace
 
 Result<int64_t> ParseGoInt(std::string_view function, std::string_view text, int64_t min,
@@ -46,6 +37,13 @@ Result<bool> ParseGoBool(std::string_view text) {
   const std::optional<bool> value = ParseBool(text);
   if (!value) return NumberError("ParseBool", text, "invalid syntax");
   return *value;
+}
+
+size_t Utf8Length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (length > text.size() || !simdjson::validate_utf8(text.substr(0, length))) return 0;
+  return length;
 }
 
 std::string GoQuote(std::string_view text) {
@@ -79,25 +77,6 @@ std::string ReplaceInvalidUtf8(std::string_view text) {
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return out;
-}
-
-std::string JsonQuote(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : ReplaceInvalidUtf8(text)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 }  // namespace aliquot::codec

@@ -28,10 +28,11 @@ Result<bool> ParseGoBool(std::string_view text);
 // escaped.
 std::string GoQuote(std::string_view text);
 
+// Length of the UTF-8 sequence that `text` begins with; 0: it begins with none.
+// REQUIRES: not empty.
+size_t Utf8Length(std::string_view text);
+
 // Each byte that is not part of a UTF-8 sequence becomes U+FFFD.
 std::string ReplaceInvalidUtf8(std::string_view text);
-
-// As a JSON string; bytes that are not UTF-8 become U+FFFD.
-std::string JsonQuote(std::string_view text);
 
 }  // namespace aliquot::codec

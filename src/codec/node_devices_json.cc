@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "aliquot/base/strings.h"
+#include "aliquot/codec/json_quote.h"
 #include "aliquot/codec/node_devices.h"
 #include "codec/go_text.h"
 #include "codec/json_read.h"

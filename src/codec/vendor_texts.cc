@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aliquot/base/strings.h"
+#include "aliquot/codec/json_quote.h"
 #include "codec/json_read.h"
 
 namespace aliquot::codec {

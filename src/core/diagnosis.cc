@@ -33,14 +33,21 @@ class FirstNames {
  public:
   void Add(std::string_view name) {
     ++total_;
-    if (first_.size() == kNamesTold && name >= first_.back()) return;
-    if (first_.size() == kNamesTold) first_.pop_back();
-    first_.insert(std::ranges::upper_bound(first_, name), name);
+    if (first_.size() < kNamesTold || name < first_.back()) Insert(name);
+  }
+  void Add(const FirstNames& other) {
+    total_ += other.total_;
+    for (const std::string_view name : other.first_) Insert(name);
   }
   size_t total() const { return total_; }
   std::string ToString() const { return NameSome({first_.begin(), first_.end()}, total_); }
 
  private:
+  void Insert(std::string_view name) {
+    first_.insert(std::ranges::upper_bound(first_, name), name);
+    if (first_.size() > kNamesTold) first_.pop_back();
+  }
+
   std::vector<std::string_view> first_;  // ascending
   size_t total_ = 0;
 };
@@ -60,14 +67,13 @@ std::string DescribeFit(const Decision& decision, std::span<const std::string_vi
 }
 
 std::string DescribeRefusals(const Decision& decision, std::span<const std::string_view> nodes) {
-  std::map<std::string_view, FirstNames> by_word;
-  std::vector<std::vector<FirstNames*>> by_refusal;
-  for (const Refusal& refusal : decision.refusals) {
-    std::vector<FirstNames*>& words = by_refusal.emplace_back();
-    for (const std::string_view word : refusal.Words()) words.push_back(&by_word[word]);
-  }
+  std::vector<FirstNames> by_refusal(decision.refusals.size());
   for (const RefusedNode& refused : decision.refused)
-    for (FirstNames* word : by_refusal[refused.refusal]) word->Add(nodes[refused.node]);
+    by_refusal[refused.refusal].Add(nodes[refused.node]);
+  std::map<std::string_view, FirstNames> by_word;
+  for (size_t i = 0; i < by_refusal.size(); ++i)
+    for (const std::string_view word : decision.refusals[i].Words())
+      by_word[word].Add(by_refusal[i]);
   std::vector<std::string> parts;
   for (const auto& [word, names] : by_word)
     parts.push_back(std::to_string(names.total()) + " nodes " + std::string(word) + "(" +

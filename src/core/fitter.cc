@@ -249,12 +249,10 @@ Allocation Fitter::TakeAllocation() const {
   for (const Vendor& vendor : registry_.vendors()) {
     const VendorSpec& spec = vendor.spec();
     VendorAllocation of_vendor{vendor.id(), {}, {}};
-    of_vendor.containers.resize(pod_.containers.size());
-    bool any = false;
     for (const Placed& placed : placed_) {
       const Device& card = node_->devices()[placed.device];
       if (card.vendor != vendor.id()) continue;
-      any = true;
+      of_vendor.containers.resize(pod_.containers.size());
       std::vector<Share>& shares = of_vendor.containers[placed.container];
       if (placed.profile >= 0)
         of_vendor.instances.push_back({placed.container, shares.size(), card.id,
@@ -265,7 +263,7 @@ Allocation Fitter::TakeAllocation() const {
                         placed.cores, placed.slots,
                         spec.annotate != nullptr ? card.facts : Facts()});
     }
-    if (any) allocation.push_back(std::move(of_vendor));
+    if (!of_vendor.containers.empty()) allocation.push_back(std::move(of_vendor));
   }
   return allocation;
 }

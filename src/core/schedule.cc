@@ -13,7 +13,9 @@ namespace {
 void Rank(std::vector<ScoredNode>& feasible, std::span<const CandidateNode> nodes, bool spread) {
   const auto better = [&](const ScoredNode& a, const ScoredNode& b) {
     if (a.score != b.score) return spread ? a.score < b.score : a.score > b.score;
-    return nodes[a.node].name < nodes[b.node].name;
+    const CandidateNode& one = nodes[a.node];
+    const CandidateNode& other = nodes[b.node];
+    return one.rank != other.rank ? one.rank < other.rank : one.name < other.name;
   };
   const auto ranked = static_cast<std::ptrdiff_t>(std::min(kRankedNodes, feasible.size()));
   std::partial_sort(feasible.begin(), feasible.begin() + ranked, feasible.end(), better);

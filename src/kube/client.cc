@@ -5,6 +5,7 @@
 
 #include "aliquot/base/mutex.h"
 #include "aliquot/base/strings.h"
+#include "aliquot/kube/http.h"
 #include "aliquot/kube/parse.h"
 #include "kube/connection.h"
 #include "kube/credentials.h"
@@ -19,7 +20,6 @@ constexpr std::chrono::seconds kLongestCall{30};
 constexpr std::chrono::seconds kLongestList{60};
 constexpr int kMaxRetries = 10;
 constexpr size_t kLongestLine = size_t{64} << 20;
-constexpr size_t kQuotedBytes = 200;  // of an answer that is no Status
 constexpr size_t kKeptConnections = 16;
 
 // Connections of one kind of call that are not in use, the latest first.
@@ -42,72 +42,7 @@ class Pool {
   std::vector<std::unique_ptr<Connection>> idle_ GUARDED_BY(mutex_);
 };
 
-ErrorCode CodeOf(long status, bool write, const std::string& message) {
-  switch (status) {
-    case 401:
-      return ErrorCode::kUnauthorized;
-    case 403:
-      return ErrorCode::kForbidden;
-    case 404:
-      return ErrorCode::kNotFound;
-    case 409:
-      return ErrorCode::kConflict;
-    case 410:
-      return ErrorCode::kGone;
-    case 413:
-      return ErrorCode::kTooLarge;
-    case 422:
-      return Contains(message, "metadata.uid") && Contains(message, "field is immutable")
-                 ? ErrorCode::kOtherObject
-                 : ErrorCode::kInvalid;
-    case 429:
-      return ErrorCode::kTooManyRequests;
-    // Refused before anything was done.
-    case 503:
-      return ErrorCode::kUnavailable;
-  }
-  if (status >= 400 && status < 500) return ErrorCode::kInvalid;
-  // Of the other failures nobody can say how far the server came.
-  return write ? ErrorCode::kUnknownOutcome : ErrorCode::kUnavailable;
-}
-
-Error ErrorOf(const Exchange& exchange, bool write) {
-  std::string message;
-  if (Result<Status> status = ParseStatus(exchange.body)) message = std::move(status->message);
-  if (message.empty()) {
-    message = "HTTP " + std::to_string(exchange.status);
-    if (const std::string_view body = Trim(exchange.body); !body.empty()) {
-      message.append(": ").append(body.substr(0, kQuotedBytes));
-    }
-  }
-  return {CodeOf(exchange.status, write, message), std::move(message)};
-}
-
-std::string PodPath(std::string_view ns, std::string_view name) {
-  return "/api/v1/namespaces/" + UrlEscape(ns) + "/pods/" + UrlEscape(name);
-}
-std::string NodePath(std::string_view name) { return "/api/v1/nodes/" + UrlEscape(name); }
-std::string EventsPath(std::string_view ns) {
-  return "/api/v1/namespaces/" + UrlEscape(ns) + "/events";
-}
-
 }  // namespace
-
-std::string UrlEscape(std::string_view text) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  return out;
-}
 
 struct Client::Impl {
   ClientConfig config;
@@ -169,7 +104,7 @@ struct Client::Impl {
       using End = Exchange::End;
       if (exchange.end == End::kComplete) {
         if (exchange.status >= 200 && exchange.status < 300) return std::move(exchange.body);
-        error = ErrorOf(exchange, write);
+        error = ErrorOfAnswer(exchange.status, exchange.body, write);
         const bool done_nothing = exchange.status == 429 || exchange.status == 503;
         if (done_nothing || (!write && exchange.status >= 500)) pause = exchange.retry_after;
       } else if (exchange.end == End::kCancelled) {
@@ -233,10 +168,6 @@ Request Get(std::string target) {
   request.target = std::move(target);
   return request;
 }
-
-constexpr const char* kJson = "application/json";
-constexpr const char* kMergePatch = "application/merge-patch+json";
-constexpr const char* kStrategicPatch = "application/strategic-merge-patch+json";
 
 }  // namespace
 
@@ -325,7 +256,7 @@ Result<void> Client::Watch(const std::string& target, Duration longest,
   const std::string where = "watch of " + target + ": ";
   switch (result->end) {
     case End::kComplete:
-      if (result->status != 200) return ErrorOf(*result, false);
+      if (result->status != 200) return ErrorOfAnswer(result->status, result->body, false);
       return {};
     case End::kStoppedBySink:
       if (too_long) return Error{ErrorCode::kTooLarge, where + "a line is too long"};

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "aliquot/base/log.h"
-#include "aliquot/kube/client.h"
+#include "aliquot/kube/http.h"
 #include "aliquot/kube/parse.h"
 #include "kube/stop.h"
 

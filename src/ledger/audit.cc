@@ -76,7 +76,7 @@ UsageTable Ledger::RebuildUsage() const {
   }
   for (auto& [name, vendors] : table.closed) {
     std::ranges::sort(vendors);
-    vendors.erase(std::ranges::unique(vendors).begin(), vendors.end());
+    vendors.erase(std::unique(vendors.begin(), vendors.end()), vendors.end());
   }
   return table;
 }

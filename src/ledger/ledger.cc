@@ -117,6 +117,21 @@ std::vector<std::string> Ledger::NodeNames() const {
   return names;
 }
 
+std::vector<Ledger::FailedCard> Ledger::FailedCards(std::string_view node) const {
+  std::vector<FailedCard> failed;
+  MutexLock lock(mutex_);
+  const NodeEntry* entry = nodes_.Find(node);
+  if (entry == nullptr) return failed;
+  for (const PodEntry* pod : entry->pods)
+    for (const Charge& charge : pod->charges) {
+      const int device =
+          entry->usage ? entry->usage->FindDevice(charge.vendor, charge.device_id) : -1;
+      if (device < 0 || !entry->usage->devices()[static_cast<size_t>(device)].healthy)
+        failed.push_back({pod->holding.pod, charge.vendor, charge.device_id, device < 0});
+    }
+  return failed;
+}
+
 void Ledger::Project(const NodeEntry& node, std::string_view except_uid,
                      core::NodeUsage& usage) const {
   for (const auto& [card, total] : node.held)
@@ -351,11 +366,12 @@ Ledger::Outcome Ledger::Schedule(const core::PodRequest& pod,
     }
     Drop(it);
   }
+  const std::vector<uint32_t>& ranks = nodes_.Ranks();
   SlotTable<NodeEntry>::Series slots(nodes_);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::optional<uint32_t> slot = slots.Find(nodes[i]);
     const Candidate known = slot ? candidates_[*slot] : Candidate{};
-    candidates[i] = {nodes[i], known.usage, slot.value_or(0), known.stamp};
+    candidates[i] = {nodes[i], known.usage, slot.value_or(0), slot ? ranks[*slot] : 0, known.stamp};
   }
   const std::vector<core::QuotaRoom> quota = quota_.Room(pod.pod.ns);
   outcome.decision = core::Schedule(pod, {candidates, quota}, policy, registry_, &verdicts_);

@@ -22,7 +22,7 @@ std::vector<std::string_view> CardsOf(const core::VendorAllocation& allocation,
     if (charge.vendor == allocation.vendor) cards.push_back(charge.device_id);
   for (const core::Instance& instance : allocation.instances) cards.push_back(instance.device_id);
   std::ranges::sort(cards);
-  cards.erase(std::ranges::unique(cards).begin(), cards.end());
+  cards.erase(std::unique(cards.begin(), cards.end()), cards.end());
   return cards;
 }
 

@@ -50,6 +50,7 @@ void TellRefusals(const core::Decision& decision, std::span<const std::string_vi
     told.push_back(
         {refusal.unresolvable() ? &answer.unresolvable : &answer.failed, answer.texts.back()});
   }
+  answer.failed.reserve(decision.refused.size());
   for (const core::RefusedNode& refused : decision.refused) {
     const Told& why = told[refused.refusal];
     why.nodes->push_back({names[refused.node], why.text});

@@ -41,8 +41,13 @@ bool TakesPart(const core::VendorSpec& spec, const StringMap& annotations) {
 }  // namespace
 
 Registrar::Registrar(kube::Api& api, const core::Registry& registry, ledger::Ledger& ledger,
-                     const Options& options, const Clock& clock)
-    : api_(api), registry_(registry), ledger_(ledger), options_(options), clock_(clock) {}
+                     const Options& options, const Clock& clock, RecordEvent record)
+    : api_(api),
+      registry_(registry),
+      ledger_(ledger),
+      options_(options),
+      clock_(clock),
+      record_(std::move(record)) {}
 
 void Registrar::OnNode(const kube::Node* old, const kube::Node& now) {
   if (old != nullptr && old->meta.annotations == now.meta.annotations &&
@@ -164,13 +169,27 @@ bool Registrar::CheckHealth(const std::string& name, NodeState& state) {
   return changed;
 }
 
-void Registrar::Publish(const std::string& name, const NodeState& state) {
+void Registrar::Publish(const std::string& name, NodeState& state) {
   core::NodeInventory inventory{name, {}};
   for (const VendorState& of_vendor : state.vendors)
     if (!of_vendor.gone)
       inventory.devices.insert(inventory.devices.end(), of_vendor.cards.begin(),
                                of_vendor.cards.end());
   ledger_.SetNode(std::move(inventory));
+  TellOfFailedCards(name, state);
+}
+
+void Registrar::TellOfFailedCards(const std::string& name, NodeState& state) {
+  auto failed = ledger_.FailedCards(name);
+  for (const auto& card : failed) {
+    if (std::ranges::count(state.failed, card) > 0) continue;
+    const std::string what = std::string(registry_[card.vendor].key()) + " card " + card.device_id +
+                             " of node " + name +
+                             (card.gone ? " is not registered any more" : " is not healthy");
+    record_(card.pod, /*warning=*/true, "DeviceFailed", what);
+    log::Warn("A card failed under a pod", {{"pod", Display(card.pod)}, {"problem", what}});
+  }
+  state.failed = std::move(failed);
 }
 
 void Registrar::ExpireDue() {

@@ -63,7 +63,7 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       metrics_(clock),
       ledger_(registry, clock),
       locks_(api, pods_, nodes_, options_, clock, std::move(on_lock_waiting)),
-      registrar_(api, registry, ledger_, options_, clock),
+      registrar_(api, registry, ledger_, options_, clock, record),
       filter_(api, pods_, sync_, registry, ledger_, in_flight_, options_, clock, record, metrics_),
       bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record,
             metrics_),

@@ -6,12 +6,12 @@
 #include <array>
 #include <deque>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "aliquot/base/strings.h"
+#include "aliquot/codec/json_quote.h"
 #include "aliquot/kube/parse.h"
 
 namespace aliquot::server {
@@ -132,18 +132,20 @@ Problem ReadNodeNames(Value value, FilterStorage& storage, FilterRequest& reques
   request.node_names.clear();
   if (!value) return std::nullopt;
   request.node_names.reserve(storage.body.size() / 16);  // growing costs half of the reading
-  return ForEachElement(*value, "NodeNames",
-                        [&](ondemand::value one, const auto& where) -> Problem {
-                          const std::string_view token = one.raw_json_token();  // from its quote
-                          std::string_view name;
-                          if (const auto code = one.get_string().get(name)) {
-                            return Unreadable(where(), "a string", one, code);
-                          }
-                          std::string_view kept = token.substr(1, name.size());
-                          if (kept != name) kept = storage.unescaped.emplace_back(name);
-                          request.node_names.push_back(kept);
-                          return std::nullopt;
-                        });
+  return ForEachElement(
+      *value, "NodeNames", [&](ondemand::value one, const auto& where) -> Problem {
+        // The parser has seen to quotes, control characters and UTF-8.
+        const std::string_view token = one.raw_json_token();
+        if (token.starts_with('"') && token.find('\\') == std::string_view::npos) {
+          request.node_names.push_back(token.substr(1, token.rfind('"') - 1));
+          return std::nullopt;
+        }
+        std::string_view name;
+        if (const auto code = one.get_string().get(name))
+          return Unreadable(where(), "a string", one, code);
+        request.node_names.push_back(storage.unescaped.emplace_back(name));
+        return std::nullopt;
+      });
 }
 
 Problem ReadNodes(Value value, FilterRequest& request) {
@@ -263,48 +265,6 @@ Result<T> ReadBody(std::string& body, Read read) {
   return ReadOnce<T>(body, read);
 }
 
-// The characters that stand for themselves in a JSON string.
-constexpr auto kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (unsigned char c = 0x20; c < 0x7f; ++c)
-    plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
-  return plain;
-}();
-
-// Writes a string as Go's encoding/json does, down to its escapes for HTML.
-void AppendText(std::string& json, std::string_view text) {
-  if (std::ranges::all_of(text, [](char c) { return kPlain[static_cast<unsigned char>(c)]; })) {
-    json += '"';
-    json += text;
-    json += '"';
-    return;
-  }
-  const std::string quoted =
-      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (std::string_view rest = quoted; !rest.empty();) {
-    size_t taken = 1;
-    switch (rest[0]) {
-      case '<':
-        json += "\\u003c";
-        break;
-      case '>':
-        json += "\\u003e";
-        break;
-      case '&':
-        json += "\\u0026";
-        break;
-      default:
-        if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-          json += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-          taken = 3;
-        } else {
-          json += rest[0];
-        }
-    }
-    rest.remove_prefix(taken);
-  }
-}
-
 // append(element) for each, with commas between.
 template <typename List, typename Append>
 void AppendAll(std::string& json, const List& list, Append append) {
@@ -322,14 +282,22 @@ void AppendFailures(std::string& json, const std::vector<FailedNode>& failures) 
   }
   json.reserve(json.size() +
                failures.size() * (failures[0].node.size() * 5 / 4 + failures[0].reason.size() + 6));
-  // Many nodes share few reasons: each is encoded once.
+  // Many nodes share few reasons: each is encoded once, and neighbours mostly have the same.
   std::unordered_map<const char*, std::string> reasons;
+  const char* last = nullptr;
+  std::string* encoded = nullptr;
   json += '{';
   AppendAll(json, failures, [&](const FailedNode& failure) {
-    AppendText(json, failure.node);
-    const auto [reason, is_new] = reasons.try_emplace(failure.reason.data(), ":");
-    if (is_new) AppendText(reason->second, failure.reason);
-    json += reason->second;
+    codec::AppendJsonQuoted(json, failure.node);
+    if (const char* reason = failure.reason.data(); reason != last) {
+      last = reason;
+      encoded = &reasons[reason];
+      if (encoded->empty()) {
+        *encoded = ':';
+        codec::AppendJsonQuoted(*encoded, failure.reason);
+      }
+    }
+    json += *encoded;
   });
   json += '}';
 }
@@ -361,7 +329,8 @@ std::string ToJson(const FilterAnswer& answer, const FilterRequest& request) {
   json += R"(,"NodeNames":)";
   if (answer.node_names) {
     json += '[';
-    AppendAll(json, *answer.node_names, [&](std::string_view name) { AppendText(json, name); });
+    AppendAll(json, *answer.node_names,
+              [&](std::string_view name) { codec::AppendJsonQuoted(json, name); });
     json += ']';
   } else {
     json += "null";
@@ -371,14 +340,14 @@ std::string ToJson(const FilterAnswer& answer, const FilterRequest& request) {
   json += R"(,"FailedAndUnresolvableNodes":)";
   AppendFailures(json, answer.unresolvable);
   json += R"(,"Error":)";
-  AppendText(json, answer.error);
+  codec::AppendJsonQuoted(json, answer.error);
   json += '}';
   return json;
 }
 
 std::string ToJson(const BindAnswer& answer) {
   std::string json = R"({"Error":)";
-  AppendText(json, answer.error);
+  codec::AppendJsonQuoted(json, answer.error);
   json += '}';
   return json;
 }

@@ -9,9 +9,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Candidate;
-using core::Device;
-
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {

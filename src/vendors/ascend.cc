@@ -7,6 +7,7 @@
 
 #include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
+#include "aliquot/codec/json_quote.h"
 #include "vendors/ascend_admission.h"
 #include "vendors/owned_spec.h"
 #include "vendors/shared.h"
@@ -15,22 +16,9 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Attempt;
-using core::Device;
-using core::Pick;
-using core::Reason;
-
 constexpr std::string_view kNodeModeKey = "hami-vnpu-core";
 constexpr std::string_view kTimeKey = "predicate-time";
 constexpr std::string_view kNetwork = "NetworkID";
-
-std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
-                                                   const core::ResourceReader& resources,
-                                                   std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  return ShareRequest(*asked, 0);
-}
 
 // Where cards are split by software, cores are percent, whatever was registered.
 Result<std::vector<Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
@@ -174,11 +162,11 @@ float ScoreNode(const core::NodeView& view) {
 // the card is split by software or taken as a whole.
 std::string RuntimeInfo(const core::Vendor& vendor, const core::Share& share, bool hami_core) {
   std::vector<std::string> members;
-  if (!share.device_id.empty()) members.push_back("\"UUID\":" + JsonText(share.device_id));
+  if (!share.device_id.empty()) members.push_back("\"UUID\":" + codec::JsonQuote(share.device_id));
   if (!hami_core)
     for (const core::CardTemplate& part : vendor.config().templates)
       if (share.memory <= part.memory) {
-        if (!part.name.empty()) members.push_back("\"temp\":" + JsonText(part.name));
+        if (!part.name.empty()) members.push_back("\"temp\":" + codec::JsonQuote(part.name));
         break;
       }
   if (share.memory != 0) members.push_back("\"memory\":" + std::to_string(share.memory));
@@ -205,17 +193,12 @@ core::Vendor MakeAscend(const NamedConfig& config) {
   const std::string& word = config.common_word;
   auto owned = std::make_shared<OwnedSpec>();
   core::VendorSpec& spec = owned->spec;
-  spec.key = owned->Keep(word);
+  owned->Name(word);
   spec.node_register = owned->Keep("hami.io/node-register-" + word);
-  spec.node_handshake = owned->Keep("hami.io/node-handshake-" + word);
-  spec.to_allocate = owned->Keep("hami.io/" + word + "-devices-to-allocate");
-  spec.allocated = owned->Keep("hami.io/" + word + "-devices-allocated");
   owned->other_pod_keys = {kTimeKey, owned->Keep("huawei.com/" + word)};
-  spec.use_id = owned->Keep("hami.io/use-" + word + "-uuid");
-  spec.nouse_id = owned->Keep("hami.io/no-use-" + word + "-uuid");
   spec.pod_notes = kPodNotes;
   spec.lock = core::NodeLock::kShared;
-  spec.parse_request = ParseRequest;
+  spec.parse_request = ParseShare;
   spec.read_node = ReadNode;
   spec.gates = kShareGates;
   spec.complete = CompleteAscend;

@@ -12,12 +12,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Attempt;
-using core::Candidate;
-using core::Device;
-using core::Pick;
-using core::Reason;
-
 constexpr std::string_view kAllocatedKey = "NEURON_ALLOCATED";
 constexpr std::string_view kIdsKey = "AWS_NEURON_IDS";
 constexpr std::string_view kNodeKey = "aws.amazon.com/predicate-node";

@@ -27,7 +27,7 @@ constexpr core::VendorSpec kBiren{
     .use_id = "birentech.com/use-gpuuuid",
     .nouse_id = "birentech.com/nouse-gpuuuid",
     .lock = core::NodeLock::kShared,
-    .parse_request = ParseCount,
+    .parse_request = ParseShare,
     .read_node = ReadNode,
     .gates = kGates,
     .complete = ClaimReadable,

@@ -15,14 +15,6 @@ constexpr std::string_view kProfileKey = "CAMBRICON_DSMLU_PROFILE";
 constexpr int64_t kCardCores = 100;
 constexpr int64_t kCardSlots = 100;
 
-std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
-                                                   const core::ResourceReader& resources,
-                                                   std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  return ShareRequest(*asked, kCardCores);
-}
-
 // Every card has the average memory.
 Result<std::vector<core::Device>> ReadNode(const core::Vendor& vendor, const core::NodeSpec& node) {
   std::vector<core::Device> cards;
@@ -72,7 +64,7 @@ constexpr core::VendorSpec kCambricon{
     .use_id = "cambricon.com/use-gpuuuid",
     .nouse_id = "cambricon.com/nouse-gpuuuid",
     .lock = core::NodeLock::kCambricon,
-    .parse_request = ParseRequest,
+    .parse_request = ParseShareOfAllCores,
     .read_node = ReadNode,
     .gates = std::span(kShareGates).subspan(1),  // without Healthy: all cards are
     .complete = ClaimReadable,

@@ -5,19 +5,13 @@
 #include <set>
 
 #include "aliquot/base/strings.h"
+#include "aliquot/codec/json_quote.h"
 #include "aliquot/codec/vendor_texts.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
 
 namespace aliquot::vendors {
 namespace {
-
-using core::Attempt;
-using core::Candidate;
-using core::CardProfile;
-using core::Device;
-using core::Pick;
-using core::Reason;
 
 constexpr std::string_view kCapacityKey = "enflame.com/gcu-drs-capacity";
 constexpr int64_t kMibPerGb = 1024;
@@ -282,8 +276,8 @@ std::string DescribeContainer(const core::Share& share) {
     if (!profile || profile->slice_count != share.slots || profile->memory != share.memory)
       continue;
     const std::string_view id_text = core::TextOf(share.facts, fact);
-    if (!id_text.empty()) text += ",\"profileID\":" + JsonText(id_text);
-    text += ",\"profileName\":" + JsonText(name);
+    if (!id_text.empty()) text += ",\"profileID\":" + codec::JsonQuote(id_text);
+    text += ",\"profileName\":" + codec::JsonQuote(name);
     break;
   }
   return text + "}";
@@ -314,7 +308,8 @@ void AnnotateSlices(const core::Assigned& assigned, StringMap& annotations) {
     containers.emplace(assigned.pod.containers[i].name, DescribeContainer(share));
   }
   std::vector<std::string> members;
-  for (const auto& [name, text] : containers) members.push_back(JsonText(name) + ":" + text);
+  for (const auto& [name, text] : containers)
+    members.push_back(codec::JsonQuote(name) + ":" + text);
   annotations.emplace(kContainers, "{" + Join(members, ",") + "}");
 }
 
@@ -333,7 +328,7 @@ constexpr std::string_view kSlicePodKeys[] = {kAssigned, kTime, kIndex,     kId,
 std::optional<core::ContainerRequest> ParseCards(const core::Vendor& vendor,
                                                  const core::ResourceReader& resources,
                                                  std::optional<core::InvalidRequest>& invalid) {
-  std::optional<core::ContainerRequest> request = ParseCount(vendor, resources, invalid);
+  std::optional<core::ContainerRequest> request = ParseShare(vendor, resources, invalid);
   if (request) {
     request->memory = 100;
     request->cores = 100;

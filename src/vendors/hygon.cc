@@ -6,14 +6,6 @@
 namespace aliquot::vendors {
 namespace {
 
-std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
-                                                   const core::ResourceReader& resources,
-                                                   std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  return ShareRequest(*asked, 100);
-}
-
 constexpr core::Gate kGates[] = {
     core::gates::Healthy,           core::gates::TypeAllowed,    core::gates::IdAllowed,
     core::gates::FreeSlot,          core::gates::IdleUnderMutex, core::gates::QuotaAllows,
@@ -34,7 +26,7 @@ constexpr core::VendorSpec kHygon{
     .use_id = "hygon.com/use-gpuuuid",
     .nouse_id = "hygon.com/nouse-gpuuuid",
     .lock = core::NodeLock::kShared,
-    .parse_request = ParseRequest,
+    .parse_request = ParseShareOfAllCores,
     .read_node = ReadColonCards,
     .gates = kGates,
     .complete = ClaimReadable,

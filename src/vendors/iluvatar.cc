@@ -13,11 +13,9 @@ namespace {
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  core::ContainerRequest request = ShareRequest(*asked, 0);
+  std::optional<core::ContainerRequest> request = ParseShare(vendor, resources, invalid);
   // The webhook writes the sum over the cards into the resource.
-  if (request.count > 1) request.cores = std::min<int64_t>(request.cores, 100);
+  if (request && request->count > 1) request->cores = std::min<int64_t>(request->cores, 100);
   return request;
 }
 
@@ -45,13 +43,8 @@ core::Vendor MakeIluvatar(const NamedConfig& config) {
   const std::string& word = config.common_word;
   auto owned = std::make_shared<OwnedSpec>();
   core::VendorSpec& spec = owned->spec;
-  spec.key = owned->Keep(word);
+  owned->Name(word);
   spec.node_register = owned->Keep("hami.io/node-" + word + "-register");
-  spec.node_handshake = owned->Keep("hami.io/node-handshake-" + word);
-  spec.to_allocate = owned->Keep("hami.io/" + word + "-devices-to-allocate");
-  spec.allocated = owned->Keep("hami.io/" + word + "-devices-allocated");
-  spec.use_id = owned->Keep("hami.io/use-" + word + "-uuid");
-  spec.nouse_id = owned->Keep("hami.io/no-use-" + word + "-uuid");
   spec.lock = core::NodeLock::kShared;
   spec.parse_request = ParseRequest;
   spec.read_node = ReadColonCards;

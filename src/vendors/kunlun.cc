@@ -11,13 +11,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Attempt;
-using core::Candidate;
-using core::Device;
-using core::DeviceUse;
-using core::Pick;
-using core::Reason;
-
 constexpr std::string_view kIndexKey = "BAIDU_COM_DEVICE_IDX";
 constexpr int64_t kCardMemory = 98304;
 constexpr int64_t kCardSlots = 100;
@@ -230,7 +223,7 @@ constexpr core::VendorSpec kKunlun{
     .nouse_id = "hami.io/no-use-xpu-uuid",
     .old_use_id = "baidu.com/use-gpuuuid",
     .old_nouse_id = "baidu.com/nouse-gpuuuid",
-    .parse_request = ParseCount,
+    .parse_request = ParseShare,
     .read_node = ReadCards,
     .gates = kCardGates,
     .complete = Complete,

@@ -9,8 +9,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Device;
-
 constexpr std::string_view kLossesKey = "metax-tech.com/gpu.topology.losses";
 constexpr std::string_view kScoresKey = "metax-tech.com/gpu.topology.scores";
 constexpr int64_t kCardMemory = 65536;
@@ -19,7 +17,7 @@ constexpr float kBestNode = 2000;
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {
-  std::optional<core::ContainerRequest> request = ParseCount(vendor, resources, invalid);
+  std::optional<core::ContainerRequest> request = ParseShare(vendor, resources, invalid);
   if (request) request->cores = 100;
   return request;
 }

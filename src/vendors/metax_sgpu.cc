@@ -8,19 +8,13 @@
 
 #include "aliquot/base/quantity.h"
 #include "aliquot/base/strings.h"
+#include "aliquot/codec/json_quote.h"
 #include "aliquot/codec/vendor_texts.h"
 #include "vendors/shared.h"
 #include "vendors/vendors.h"
 
 namespace aliquot::vendors {
 namespace {
-
-using core::Attempt;
-using core::Candidate;
-using core::Device;
-using core::Pick;
-using core::Reason;
-using core::Tenant;
 
 constexpr std::string_view kClassKey = "metax-tech.com/sgpu-app-class";
 constexpr std::string_view kQosKey = "metax-tech.com/sgpu-qos-policy";
@@ -51,14 +45,6 @@ int64_t Mebibytes(std::string_view text, int64_t value) {
   if (unit && value >= kMebi) return value / kMebi;
   if (text.ends_with('i')) return value > 0 ? 1 : 0;
   return value > kMaxInt32 ? value : value * 1024;
-}
-
-std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
-                                                   const core::ResourceReader& resources,
-                                                   std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  return ShareRequest(*asked, kWholeCard);
 }
 
 // What is wrong with the amounts in limits; empty if nothing is.
@@ -314,7 +300,7 @@ void Annotate(const core::Assigned& assigned, StringMap& annotations) {
   for (const std::vector<core::Share>& shares : assigned.allocation.containers) {
     std::vector<std::string> devices;
     for (const core::Share& share : shares) {
-      std::string device = "{\"uuid\":" + JsonText(share.device_id);
+      std::string device = "{\"uuid\":" + codec::JsonQuote(share.device_id);
       if (share.cores != 0) device += ",\"compute\":" + std::to_string(share.cores);
       if (share.memory != 0) device += ",\"vRam\":" + std::to_string(share.memory);
       devices.push_back(device + "}");
@@ -354,7 +340,7 @@ constexpr core::VendorSpec kMetaxSgpu{
     .pod_notes = kPodNotes,
     .lock = core::NodeLock::kShared,
     .limits_only = true,
-    .parse_request = ParseRequest,
+    .parse_request = ParseShareOfAllCores,
     .read_node = ReadNode,
     .gates = kGates,
     .memory_unit = Mebibytes,

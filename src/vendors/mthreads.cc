@@ -10,11 +10,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Attempt;
-using core::Candidate;
-using core::Pick;
-using core::Reason;
-
 constexpr std::string_view kIndexKey = "mthreads.com/gpu-index";
 constexpr std::string_view kNodeKey = "mthreads.com/predicate-node";
 constexpr std::string_view kTimeKey = "mthreads.com/predicate-time";
@@ -28,11 +23,10 @@ int64_t DivideUp(int64_t amount, int64_t parts) { return (amount + parts - 1) / 
 std::optional<core::ContainerRequest> ParseRequest(const core::Vendor& vendor,
                                                    const core::ResourceReader& resources,
                                                    std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  core::ContainerRequest request = ShareRequest(*asked, 0);
-  request.memory = DivideUp(request.memory, request.count);
-  request.cores = DivideUp(request.cores, request.count);
+  std::optional<core::ContainerRequest> request = ParseShare(vendor, resources, invalid);
+  if (!request) return std::nullopt;
+  request->memory = DivideUp(request->memory, request->count);
+  request->cores = DivideUp(request->cores, request->count);
   return request;
 }
 

@@ -19,6 +19,16 @@ struct OwnedSpec {
   std::vector<std::string_view> other_pod_keys;
 
   std::string_view Keep(std::string text) { return texts.emplace_back(std::move(text)); }
+
+  // The vendor's key, and the annotations that are named after it.
+  void Name(const std::string& word) {
+    spec.key = Keep(word);
+    spec.node_handshake = Keep("hami.io/node-handshake-" + word);
+    spec.to_allocate = Keep("hami.io/" + word + "-devices-to-allocate");
+    spec.allocated = Keep("hami.io/" + word + "-devices-allocated");
+    spec.use_id = Keep("hami.io/use-" + word + "-uuid");
+    spec.nouse_id = Keep("hami.io/no-use-" + word + "-uuid");
+  }
 };
 
 inline core::Vendor MakeVendor(std::shared_ptr<OwnedSpec> owned, const core::VendorConfig& config) {

@@ -40,14 +40,6 @@ int64_t MebibytesIfSuffixed(std::string_view text, int64_t number) {
   return text.ends_with('i') ? number / (1 << 20) : number;
 }
 
-std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,
-                                                 const core::ResourceReader& resources,
-                                                 std::optional<core::InvalidRequest>& invalid) {
-  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
-  if (!asked) return std::nullopt;
-  return ShareRequest(*asked, 0);
-}
-
 core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores) {
   core::ContainerRequest request;
   request.count = asked.count;
@@ -55,6 +47,20 @@ core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores) {
   if (request.memory == 0) request.memory_percent = 100;
   request.cores = asked.cores.value_or(default_cores);
   return request;
+}
+
+std::optional<core::ContainerRequest> ParseShare(const core::Vendor& vendor,
+                                                 const core::ResourceReader& resources,
+                                                 std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  return asked ? std::optional(ShareRequest(*asked, 0)) : std::nullopt;
+}
+
+std::optional<core::ContainerRequest> ParseShareOfAllCores(
+    const core::Vendor& vendor, const core::ResourceReader& resources,
+    std::optional<core::InvalidRequest>& invalid) {
+  const std::optional<Asked> asked = ReadAsked(vendor, resources, invalid);
+  return asked ? std::optional(ShareRequest(*asked, 100)) : std::nullopt;
 }
 
 const std::string* FindLimit(const core::Submitted& submitted, std::string_view resource) {
@@ -177,25 +183,6 @@ std::string IndexesOfLastContainer(const core::VendorAllocation& allocation) {
     for (const core::Share& share : shares) indexes.push_back(std::to_string(share.index));
   }
   return Join(indexes, ",");
-}
-
-std::string JsonText(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || c == '<' || c == '>' || c == '&') {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 }  // namespace aliquot::vendors

@@ -15,6 +15,16 @@
 
 namespace aliquot::vendors {
 
+// What vendors speak of most.
+using core::Attempt;
+using core::Candidate;
+using core::CardProfile;
+using core::Device;
+using core::DeviceUse;
+using core::Pick;
+using core::Reason;
+using core::Tenant;
+
 constexpr int64_t kMaxInt32 = 2147483647;
 
 // A share of memory and cores of a card.
@@ -41,14 +51,19 @@ int64_t MebibytesIfSuffixed(std::string_view text, int64_t number);
 std::optional<Asked> ReadAsked(const core::Vendor& vendor, const core::ResourceReader& resources,
                                std::optional<core::InvalidRequest>& invalid);
 
-// A count, with the cards' memory wholly; VendorSpec::parse_request of vendors that
-// have no other resource.
-std::optional<core::ContainerRequest> ParseCount(const core::Vendor& vendor,
+// Without memory: all of the card's.
+core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores);
+
+// VendorSpec::parse_request of most vendors. Without memory: all of the card's; without
+// cores: none. A vendor whose only resource is the count hands out whole memories.
+std::optional<core::ContainerRequest> ParseShare(const core::Vendor& vendor,
                                                  const core::ResourceReader& resources,
                                                  std::optional<core::InvalidRequest>& invalid);
 
-// Without memory: all of the card's.
-core::ContainerRequest ShareRequest(const Asked& asked, int64_t default_cores);
+// The same; without cores: 100, all of the card's.
+std::optional<core::ContainerRequest> ParseShareOfAllCores(
+    const core::Vendor& vendor, const core::ResourceReader& resources,
+    std::optional<core::InvalidRequest>& invalid);
 
 // ---- admission
 
@@ -79,7 +94,7 @@ Result<core::Completion> ClaimReadable(const core::Vendor& vendor,
 // ---- shares
 
 // Takes a slot of the card and nothing else; a VendorSpec::size_share.
-void TakeSlotOnly(core::Candidate& candidate);
+void TakeSlotOnly(Candidate& candidate);
 
 // The pod's node offers the same hardware through another vendor too, whose card of
 // this index is in use.
@@ -112,8 +127,5 @@ std::string FormatUnixNanoseconds(WallTime time);
 
 // "1,0": the hosts' indexes of the last container that has shares.
 std::string IndexesOfLastContainer(const core::VendorAllocation& allocation);
-
-// A JSON text, as Go's encoding/json writes it ('<', '>' and '&' escaped).
-std::string JsonText(std::string_view text);
 
 }  // namespace aliquot::vendors

@@ -10,12 +10,6 @@
 namespace aliquot::vendors {
 namespace {
 
-using core::Attempt;
-using core::Candidate;
-using core::Device;
-using core::Pick;
-using core::Reason;
-
 std::string_view AicOf(const Device& card) { return core::TextOf(card.facts, "AIC"); }
 std::string_view StrategyOf(const Device& card) {
   return core::TextOf(card.facts, "DeviceStrategy");
@@ -137,7 +131,7 @@ constexpr core::VendorSpec kVastai{
     .use_id = "vastaitech.com/use-gpuuuid",
     .nouse_id = "vastaitech.com/nouse-gpuuuid",
     .lock = core::NodeLock::kShared,
-    .parse_request = ParseCount,
+    .parse_request = ParseShare,
     .read_node = ReadNode,
     .gates = kGates,
     .complete = ClaimCount,

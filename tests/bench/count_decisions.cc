@@ -18,8 +18,11 @@ int main(int argc, char** argv) {
   app.add_option("--pods", stream)
       ->transform(CLI::CheckedTransformer(std::map<std::string, Stream>{
           {"fits", Stream::kFits}, {"mixed", Stream::kMixed}, {"refused", Stream::kRefused}}));
+  bool nvidia_alone = false;
+  app.add_flag("--nvidia-alone", nvidia_alone, "no other vendor is registered");
   CLI11_PARSE(app, argc, argv);
 
+  aliquot::bench::Vendors(nvidia_alone);
   aliquot::bench::FilledLedger cluster(nodes, running);
   aliquot::bench::Decisions stream_of_pods(cluster, stream, /*spread_nodes=*/false);
   for (size_t i = 0; i < decisions; ++i)

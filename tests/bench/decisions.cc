@@ -4,9 +4,12 @@
 
 #include "aliquot/base/check.h"
 #include "aliquot/base/clock.h"
+#include "aliquot/config/device_config.h"
+#include "aliquot/config/flags.h"
 #include "aliquot/kube/parse.h"
 #include "aliquot/scheduler/assignment.h"
 #include "aliquot/vendors/registry.h"
+#include "cli/vendor_configs.h"
 #include "manifests.h"
 #include "scheduler/node_reader.h"
 #include "support/builders.h"
@@ -16,10 +19,12 @@ namespace {
 
 constexpr size_t kPods = 100;  // that take turns
 
-load::Limits LimitsOf(Stream stream, size_t pod) {
+load::Limits LimitsOf(Stream stream) {
   if (stream == Stream::kRefused) return FitsNowhere();
   load::Limits limits = FitsEverywhere();
-  if (stream == Stream::kMixed) limits["nvidia.com/gpumem"] = std::to_string(1000 + 20 * pod);
+  // No amount comes back while the ledger may remember it.
+  static size_t mixed = 0;
+  if (stream == Stream::kMixed) limits["nvidia.com/gpumem"] = std::to_string(1000 + mixed++ % 2000);
   return limits;
 }
 
@@ -32,11 +37,12 @@ core::PodRequest RequestOf(const std::string& json) {
 
 }  // namespace
 
-const core::Registry& Vendors() {
-  static const core::Registry registry = [] {
-    vendors::Configs configs;
-    configs.nvidia = testing::ChartConfig();
-    return vendors::MakeRegistry(configs);
+const core::Registry& Vendors(bool nvidia_alone) {
+  static const core::Registry registry = [&] {
+    if (nvidia_alone) return testing::ChartRegistry();
+    const auto devices = config::LoadDeviceConfig(DEVICE_CONFIG);
+    ALIQUOT_CHECK(devices.ok());
+    return vendors::MakeRegistry(cli::VendorConfigs({}, *devices));
   }();
   return registry;
 }
@@ -60,8 +66,7 @@ FilledLedger::FilledLedger(size_t nodes, size_t running_per_node)
 
 Decisions::Decisions(FilledLedger& cluster, Stream stream, bool spread_nodes) : cluster_(cluster) {
   policy_.spread_nodes = spread_nodes;
-  for (size_t i = 0; i < kPods; ++i)
-    pods_.push_back(RequestOf(load::PodJson(i, LimitsOf(stream, i))));
+  for (size_t i = 0; i < kPods; ++i) pods_.push_back(RequestOf(load::PodJson(i, LimitsOf(stream))));
 }
 
 Decisions::~Decisions() {

@@ -18,7 +18,7 @@
 namespace aliquot::bench {
 
 // A registry as the daemon's with the usual resource names.
-const core::Registry& Vendors();
+const core::Registry& Vendors(bool nvidia_alone = false);
 
 class FilledLedger {
  public:

@@ -1,10 +1,13 @@
 // The embedded API server with a made-up cluster in it, for `aliquot serve` to
-// be measured on. Serves until SIGTERM or SIGINT.
+// be measured on. Serves until SIGTERM or SIGINT. From SIGUSR1 to SIGUSR2 it answers every
+// event and every patch of a node with 429.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
+#include <utility>
+#include <vector>
 
 #include "aliquot/cluster/cluster.h"
 #include "aliquot/cluster/http_front.h"
@@ -46,13 +49,30 @@ int Fail(const std::string& why) {
   return 1;
 }
 
+// All that the daemon writes beside decisions is told to come again later.
+std::vector<cluster::Cluster::FaultId> BeginStorm(cluster::Cluster& cluster) {
+  constexpr std::pair<const char*, const char*> kBackground[] = {
+      {"create", "events"}, {"patch", "events"}, {"patch", "nodes"}};
+  std::vector<cluster::Cluster::FaultId> faults;
+  for (const auto& [verb, resource] : kBackground) {
+    cluster::Fault fault{.verb = verb, .resource = resource};
+    fault.times = 0;
+    fault.effect = cluster::Fault::Effect::kAnswer;
+    fault.status = 429;
+    fault.reason = "TooManyRequests";
+    fault.retry_after = 1;
+    faults.push_back(cluster.AddFault(fault));
+  }
+  return faults;
+}
+
 int Serve(const Options& options) {
   // Blocked in every thread that is started from here on, so that sigwait gets them.
-  sigset_t stop_signals;
-  sigemptyset(&stop_signals);
-  sigaddset(&stop_signals, SIGTERM);
-  sigaddset(&stop_signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &stop_signals, nullptr);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal_number : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2})
+    sigaddset(&signals, signal_number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   cluster::Cluster cluster({});
   cluster::LocalClient api(cluster);
@@ -63,9 +83,13 @@ int Serve(const Options& options) {
   file << cluster::Kubeconfig(front.url());
   if (!file.flush()) return Fail("cannot write " + options.kubeconfig);
   std::cout << "port=" << front.port() << std::endl;
-  int signal_number = 0;
-  sigwait(&stop_signals, &signal_number);
-  return 0;
+  std::vector<cluster::Cluster::FaultId> storm;
+  for (int signal_number = 0;;) {
+    sigwait(&signals, &signal_number);
+    if (signal_number == SIGTERM || signal_number == SIGINT) return 0;
+    for (const auto fault : std::exchange(storm, {})) cluster.RemoveFault(fault);
+    if (signal_number == SIGUSR1) storm = BeginStorm(cluster);
+  }
 }
 
 }  // namespace

@@ -175,6 +175,7 @@ class ControlPlane:
                                                     extender=f"http://127.0.0.1:{self.extender_port}"))
             self.options += ["--scheduler-config", str(file)]
         self.api = Api(self.port)
+        self.kubeconfig = str(self.folder / "extender.kubeconfig")     # the daemon's
 
     def __enter__(self):
         self.control("down")    # of a run that was killed
@@ -193,10 +194,6 @@ class ControlPlane:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Failure(f"control-plane {verb}: {done.stdout.strip()}")
-
-    @property
-    def kubeconfig(self):
-        return str(self.folder / "extender.kubeconfig")
 
     def restart_apiserver(self, seconds):
         """Kills kube-apiserver and starts it again after the time, on the same data; returns once it answers."""
@@ -578,3 +575,83 @@ class DevicePlugins(threading.Thread):
             self.api.patch_pod(name, {"metadata": {"annotations": {PHASE: "success"}}})
             self.api.patch_pod(name, {"status": {"phase": "Running"}}, "/status")
         self.api.patch_node(node, {"metadata": {"annotations": {LOCK: None}, "resourceVersion": version}})
+
+
+# ------------------------------------------------------------- what scenarios do
+
+def create_nodes(api, count):
+    nodes = [make_node(f"n{i + 1}") for i in range(count)]
+    return [api.create(node) for node in nodes]
+
+
+def create_at_once(api, pods):
+    """Creates the pods from eight threads."""
+    problems = []
+
+    def work(share):
+        try:
+            for pod in share:
+                api.create(pod)
+        except Failure as problem:
+            problems.append(str(problem))
+    threads = [threading.Thread(target=work, args=(pods[i::8],)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise Failure("; ".join(problems))
+
+
+def served(api):
+    """All pods, once each of them is bound and has its devices; else nothing."""
+    pods = api.pods()
+    done = all(pod["metadata"].get("annotations", {}).get(PHASE) == "success" for pod in pods)
+    return pods if done else None
+
+
+def check_all(api, nodes, recorder):
+    """The promises to a cluster: each pod placed once, as asked for, and no card promised twice."""
+    pods = api.pods()
+    lines = recorder.problems + overcommitted(pods)
+    for pod in pods:
+        lines += misplaced(pod, nodes)
+    if lines:
+        raise Failure("\n".join(lines))
+
+
+def filter_on(daemon, pod, nodes):
+    """The node that /filter chose for a stored pod; Failure if it chose none."""
+    answer = daemon.filter(pod, nodes)
+    if answer["Error"] or len(answer["NodeNames"] or []) != 1:
+        raise Failure(f"/filter of {pod['metadata']['name']} answered {answer}")
+    return answer["NodeNames"][0]
+
+
+def bind_to(daemon, pod, node):
+    answer = daemon.bind(pod, node)
+    if answer["Error"]:
+        raise Failure(f"/bind of {pod['metadata']['name']} to {node} answered {answer}")
+
+
+def probe(api, daemon, node, card, free):
+    """Shows by two pods that a card has exactly so many free MiB."""
+    for mib, fits in ((free + 1, False), (free, True)):
+        name = f"probe-{card}-{mib}"
+        pod = api.create(make_pod(name, {"gpu": 1, "gpumem": mib}, annotations={"nvidia.com/use-gpuuuid": card},
+                                  schedulerName="nobody"))
+        answer = daemon.filter(pod, [node])
+        if bool(answer["NodeNames"]) != fits or answer["Error"]:
+            raise Failure(f"card {card} has {free} MiB free; /filter of a pod with {mib} MiB answered {answer}")
+        api.delete_pod(name)
+
+
+def probe_all(api, daemon, nodes):
+    """The same for every card, as far as one more pod could have a share of it; returns the cards in use."""
+    used = usage(api.pods())
+    for node in nodes:
+        for card in cards_of(node):
+            slots, mib, cores = used.get(card, Use(0, 0, 0))
+            if slots < CARD_SLOTS and cores < CARD_CORES:
+                probe(api, daemon, node["metadata"]["name"], card, CARD_MIB - mib)
+    return len(used)

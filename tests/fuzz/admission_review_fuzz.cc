@@ -51,6 +51,7 @@ Json Answer(const std::string& body) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::BeQuiet();
   const std::string body = fuzz::Text(data, size);
   const Json response = Answer(body);
   if (!response.contains("patch")) return 0;

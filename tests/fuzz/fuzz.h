@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "aliquot/base/log.h"
 #include "aliquot/base/result.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -22,6 +23,15 @@ inline void Require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "fuzz: does not hold: %s\n", what);
   std::abort();
+}
+
+// Log lines about what is wrong go nowhere.
+inline void BeQuiet() {
+  static const bool quiet = [] {
+    log::SetUp({.file = "/dev/null"});
+    return true;
+  }();
+  (void)quiet;
 }
 
 // Somebody has to be able to act on it.

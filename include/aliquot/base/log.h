@@ -2,9 +2,15 @@
 //   Patched pod pod=team-a/train-0 node=gpu-17 elapsedMs=3
 // spdlog stays behind this header.
 //
-// Thread safety: any function from any thread, after SetUpLog or without it.
+// Nobody waits for the reader of the log: what a pipe does not take at once is kept, up
+// to kKeptBytes, and tried again with the next line. Lines beyond that are dropped, and
+// their number is logged once there is room again.
+//
+// Thread safety: any function from any thread, after SetUp or without it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -35,6 +41,8 @@ struct Field {
 };
 using Fields = std::initializer_list<Field>;
 
+constexpr size_t kKeptBytes = 1 << 20;
+
 enum class Format { kText, kJson };
 
 struct Options {
@@ -55,5 +63,8 @@ void Error(std::string_view fact, Fields fields = {});
 // case: keep out of loops over devices.
 void Debug(int verbosity, std::string_view fact, Fields fields = {});
 bool IsDebug(int verbosity);
+
+// Lines that were dropped since the start.
+uint64_t DroppedLines();
 
 }  // namespace aliquot::log

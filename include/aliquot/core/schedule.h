@@ -25,6 +25,8 @@ struct CandidateNode {
   // For a VerdictMemo: a number of its own, and usage->stamp(), so that what was said
   // before is found without a look at the usage.
   uint32_t slot = 0;
+  // The smaller name has the smaller rank. Equal ranks: the names are compared.
+  uint32_t rank = 0;
   uint64_t stamp = 0;
 };
 

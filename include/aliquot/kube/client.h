@@ -65,7 +65,4 @@ class Client : public Api, public ListWatcher {
   std::unique_ptr<Impl> impl_;
 };
 
-// Escapes what may not stand in one segment of a path or in one query value.
-std::string UrlEscape(std::string_view text);
-
 }  // namespace aliquot::kube

@@ -90,6 +90,18 @@ class Ledger {
   // Of the registered nodes, ascending.
   std::vector<std::string> NodeNames() const;
 
+  // A card that failed under a pod which holds a part of it.
+  struct FailedCard {
+    ObjectRef pod;
+    core::VendorId vendor = 0;
+    std::string device_id;
+    bool gone = false;  // not registered any more; otherwise not healthy
+
+    bool operator==(const FailedCard&) const = default;
+  };
+  // Of the node's pods.
+  std::vector<FailedCard> FailedCards(std::string_view node) const;
+
   // ---- pods
 
   // A bound pod as the API server shows it. Ends a reservation of this UID. Of

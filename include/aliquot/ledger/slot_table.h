@@ -4,6 +4,7 @@
 // Thread safety: none of its own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -54,6 +55,7 @@ class SlotTable {
     free_.pop_back();
     by_name_.emplace(name, slot);
     names_[slot] = name;
+    ranked_ = false;
     return {values_[slot], slot};
   }
 
@@ -66,6 +68,19 @@ class SlotTable {
     values_[slot] = T();
     names_[slot].clear();
     free_.push_back(slot);
+  }
+
+  // By slot: of two names that are there the smaller one has the smaller rank. Valid until
+  // a name is added.
+  const std::vector<uint32_t>& Ranks() {
+    if (ranked_) return ranks_;
+    std::vector<uint32_t> slots;
+    for (const auto& [name, slot] : by_name_) slots.push_back(slot);
+    std::ranges::sort(slots, {}, [&](uint32_t slot) -> const std::string& { return names_[slot]; });
+    ranks_.resize(names_.size());
+    for (uint32_t rank = 0; rank < slots.size(); ++rank) ranks_[slots[rank]] = rank;
+    ranked_ = true;
+    return ranks_;
   }
 
   // visit(name, value) for each, in no order.
@@ -120,6 +135,8 @@ class SlotTable {
   std::vector<std::string> names_;  // empty: free
   std::vector<uint32_t> next_;      // whose slot was looked up after this one
   std::vector<uint32_t> free_;
+  std::vector<uint32_t> ranks_;
+  bool ranked_ = false;  // ranks_ are those of the names that are there
 };
 
 }  // namespace aliquot::ledger

@@ -8,6 +8,9 @@
 // they come back when the count does, when the register text changes, or when a
 // plugin answers.
 //
+// A card that fails or disappears while pods hold parts of it stays charged to them; each
+// of these pods gets an event.
+//
 // Handshakes are written by a thread of its own in the background lane, one
 // patch per node; no decision waits for them.
 //
@@ -36,7 +39,7 @@ class Registrar {
  public:
   // Everything given outlives it.
   Registrar(kube::Api& api, const core::Registry& registry, ledger::Ledger& ledger,
-            const Options& options, const Clock& clock);
+            const Options& options, const Clock& clock, RecordEvent record);
   ~Registrar() { Stop(); }
 
   // The node as the API server shows it now. `old`: as it was before, or null.
@@ -63,16 +66,18 @@ class Registrar {
     int64_t allocatable = 0;          // count seen last
   };
   struct NodeState {
-    StringMap annotations;             // of the vendors' register and handshake keys
-    StringMap allocatable;             // of the vendors' counts
-    std::vector<VendorState> vendors;  // by VendorId
-    bool queued = false;               // for a handshake
+    StringMap annotations;                           // of the vendors' register and handshake keys
+    StringMap allocatable;                           // of the vendors' counts
+    std::vector<VendorState> vendors;                // by VendorId
+    bool queued = false;                             // for a handshake
+    std::vector<ledger::Ledger::FailedCard> failed;  // told of already
   };
 
   static bool WantsHandshake(const core::Vendor& vendor, const NodeState& state, WallTime now);
   void ReadCards(const kube::Node& node, NodeState& state);
   bool CheckHealth(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
-  void Publish(const std::string& name, const NodeState& state) REQUIRES_LOCK(mutex_);
+  void Publish(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
+  void TellOfFailedCards(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
   void Drop(const std::string& name) REQUIRES_LOCK(mutex_);
   bool WriteNextHandshake();
 
@@ -81,6 +86,7 @@ class Registrar {
   ledger::Ledger& ledger_;
   const Options& options_;
   const Clock& clock_;
+  const RecordEvent record_;
 
   Mutex mutex_;
   CondVar changed_;

@@ -1,7 +1,10 @@
 #include "aliquot/base/log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <string>
 
 namespace aliquot {
@@ -51,6 +54,36 @@ TEST(Log, WritesDebugLinesFromTheirVerbosityOn) {
   EXPECT_NE(lines.find("Seen at four"), std::string::npos);
   EXPECT_EQ(lines.find("Seen at five"), std::string::npos);
   EXPECT_FALSE(log::IsDebug(1));
+}
+
+TEST(Log, DoesNotWaitForAReaderThatStalls) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ASSERT_GT(::fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
+  log::SetUp({.file = "/proc/self/fd/" + std::to_string(ends[1])});
+  const uint64_t before = log::DroppedLines();
+  const std::string kilobyte(1024, 'x');
+  uint64_t written = 0;
+  while (log::DroppedLines() < before + 3) {
+    log::Info("Wrote", {{"text", kilobyte}});
+    ASSERT_LT(++written, 2 * log::kKeptBytes / kilobyte.size());
+  }
+  EXPECT_GT(written * (kilobyte.size() + 64), log::kKeptBytes);  // with its time
+
+  std::string got;
+  std::array<char, 4096> piece;
+  const std::string said = " W Dropped log lines count=3\n";
+  while (got.find(said) == std::string::npos) {
+    const ssize_t size = ::read(ends[0], piece.data(), piece.size());
+    ASSERT_GT(size, 0);
+    got.append(piece.data(), static_cast<size_t>(size));
+    ASSERT_LT(got.size(), 2 * log::kKeptBytes);
+    log::Info("Read on");
+  }
+  EXPECT_LT(got.find("Wrote text="), got.find(said));
+  log::SetUp({});
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 }  // namespace

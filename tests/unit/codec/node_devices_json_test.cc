@@ -113,7 +113,7 @@ TEST(NodeDevicesJson, WritesTextsThatNeedEscapes) {
   NodeDevice card;
   card.device.id = "a\"b\\c\n\x01\u00e9\xff";
   EXPECT_EQ(FormatNodeDevicesJson({{card}}),
-            "[{\"id\":\"a\\\"b\\\\c\\u000a\\u0001\u00e9\ufffd\"}]");
+            "[{\"id\":\"a\\\"b\\\\c\\n\\u0001\u00e9\ufffd\"}]");
 }
 
 TEST(NodeDevicesJson, KeysMatchInAnyCase) {

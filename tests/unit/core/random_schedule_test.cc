@@ -228,7 +228,7 @@ Outcome Decide(const PodWish& wish, const std::vector<NodeUsage>& nodes,
   std::vector<CandidateNode> candidates;
   for (const NodeUsage& node : nodes)
     candidates.push_back({node.name(), node.devices().empty() ? nullptr : &node,
-                          static_cast<uint32_t>(candidates.size()), node.stamp()});
+                          static_cast<uint32_t>(candidates.size()), 0, node.stamp()});
   const Decision decision =
       Schedule(wish.Request(), {candidates, quota}, PolicyOf(wish), ChartRegistry(), memo);
   Outcome outcome;

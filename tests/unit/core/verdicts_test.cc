@@ -51,7 +51,7 @@ TEST(VerdictsTest, EqualRefusalsHaveOneNumber) {
 
 TEST(VerdictsTest, ANodeThatStaysAsItIsIsNotAskedAgain) {
   const NodeUsage node = Node("n1", {{.id = "G0"}});
-  const CandidateNode candidates[] = {{"n1", &node, 0, node.stamp()}};
+  const CandidateNode candidates[] = {{"n1", &node, 0, 0, node.stamp()}};
   const PodRequest pod = Wish("10");
   VerdictMemo memo;
   Schedule(pod, {candidates, {}}, {}, ChartRegistry(), &memo);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ TEST(SlotTableTest, ASlotIsUsedAgainOnceItIsFree) {
 }
 
 // Whatever was looked up before and in whatever order, a name finds its own value.
-TEST(SlotTableTest, SeriesFindWhatIsThere) {
+TEST(SlotTableTest, SeriesFindWhatIsThereAndRanksFollowTheNames) {
   std::mt19937 random(20261130);
   SlotTable<std::string> table;
   std::map<std::string, std::string> expected;
@@ -50,6 +51,13 @@ TEST(SlotTableTest, SeriesFindWhatIsThere) {
       if (slot) {
         ASSERT_EQ(*table.Find(name), expected[name]);
       }
+    }
+    const std::vector<uint32_t>& ranks = table.Ranks();
+    std::optional<uint32_t> before;
+    for (const auto& [name, value] : expected) {  // ascending
+      const uint32_t rank = ranks.at(*table.SlotOf(name));
+      ASSERT_TRUE(!before || *before < rank) << name;
+      before = rank;
     }
   }
 }

@@ -124,7 +124,16 @@ class RegistrarTest : public ::testing::Test {
   FakeApi api_;
   Options options_;
   ledger::Ledger ledger_{ThreeVendors(), clock_};
-  Registrar registrar_{api_, ThreeVendors(), ledger_, options_, clock_};
+  std::vector<std::string> events_;  // "pod reason: message"
+  Registrar registrar_{
+      api_,
+      ThreeVendors(),
+      ledger_,
+      options_,
+      clock_,
+      [this](const ObjectRef& pod, bool, std::string_view reason, std::string message) {
+        events_.push_back(pod.name + " " + std::string(reason) + ": " + message);
+      }};
 };
 
 // ---- the handshake
@@ -481,6 +490,37 @@ TEST_F(RegistrarTest, WhatPodsHoldSurvivesANewRegisterText) {
   ledger_.Observe(holding);
   Annotate(kRegisterKey, testing::RegisterText({{.id = "G1"}, {.id = "G0"}}));
   EXPECT_EQ(ledger_.Node("n1")->use()[1].memory, 100);
+}
+
+TEST_F(RegistrarTest, PodsAreToldOnceThatTheirCardFailed) {
+  using Events = std::vector<std::string>;
+  api_.Put(Nvidia("8", {}));
+  const auto hold = [&](const std::string& name, const std::string& card) {
+    ledger::Holding holding;
+    holding.pod = {"team", name, "uid-" + name};
+    holding.node = "n1";
+    holding.allocation = {testing::Held({{testing::ShareOf(card, 100)}})};
+    ledger_.Observe(holding);
+  };
+  Annotate(kRegisterKey, testing::RegisterText({{.id = "G0"}, {.id = "G1"}, {.id = "G2"}}));
+  hold("a", "G0");
+  hold("b", "G1");
+  hold("c", "G2");
+  Annotate(kRegisterKey, testing::RegisterText({{.id = "G0", .healthy = false}, {.id = "G2"}}));
+  EXPECT_EQ(events_,
+            (Events{"a DeviceFailed: NVIDIA card G0 of node n1 is not healthy",
+                    "b DeviceFailed: NVIDIA card G1 of node n1 is not registered any more"}));
+  Annotate("hami.io/device-cordon", "G2");
+  EXPECT_EQ(events_.size(), 2U);
+  EXPECT_EQ(ledger_.FailedCards("n1").size(), 2U);
+  EXPECT_TRUE(ledger_.FailedCards("n2").empty());
+
+  // Back, and then away again.
+  Annotate(kRegisterKey, testing::RegisterText({{.id = "G0"}, {.id = "G1"}, {.id = "G2"}}));
+  EXPECT_TRUE(ledger_.FailedCards("n1").empty());
+  Annotate(kRegisterKey, testing::RegisterText({{.id = "G1"}, {.id = "G2"}}));
+  EXPECT_EQ(events_.size(), 3U);
+  EXPECT_EQ(events_.back(), "a DeviceFailed: NVIDIA card G0 of node n1 is not registered any more");
 }
 
 // ---- the selector
