@@ -21,14 +21,16 @@ def differing_cases():
 
 @functools.cache
 def tests_there_are():
-    """Names of all tests as the page writes them: `folder/case`, `metrics/case`, `Suite.Test`, `e2e:scenario`."""
+    """Names of all tests as the page writes them: `folder/case`, `metrics/case`, `Suite.Test`, `e2e:scenario`, `chart:check`."""
     cases = {path.relative_to(CASES).with_suffix("").as_posix() for path in CASES.rglob("*.json")}
     scrapes = {f"metrics/{path.stem}" for path in METRICS.glob("*.json")}
     unit = {".".join(names) for path in (ROOT / "tests/unit").rglob("*.cc")
             for names in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
     scenarios = re.search(r"^SCENARIOS = .*?\bin \((.*?)\)}", (ROOT / "tests/e2e/run").read_text(),
                           re.MULTILINE | re.DOTALL)
-    return cases | scrapes | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
+    checks = re.search(r"^CHECKS = \((.*?)\)", (ROOT / "tests/chart/run").read_text(), re.MULTILINE | re.DOTALL)
+    return (cases | scrapes | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
+            | {f"chart:{name}" for name in checks[1].replace(",", " ").split()})
 
 
 def problems(page):

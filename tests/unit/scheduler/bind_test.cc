@@ -213,7 +213,6 @@ class BindTest : public ::testing::Test {
       },
       metrics_};
   std::atomic<bool> feed_{true};  // the caches follow the API server
-  std::atomic<bool> waits_{false};
 };
 
 // ---- success
