@@ -107,15 +107,19 @@ class Extender:
         except (OSError, http.client.HTTPException):
             return False
 
-    def request(self, method, path, body=None):
-        """One HTTP request; returns (status, bytes)."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=40)
+    def request(self, method, path, body=None, port=None):
+        """One HTTP request, to another port than that of /filter if given; returns (status, bytes)."""
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=40)
         try:
             connection.request(method, path, body and json.dumps(body), {"Content-Type": "application/json"})
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
             connection.close()
+
+    def leads(self):
+        """True if the daemon takes itself for the leader."""
+        return b"\naliquot_leader 1\n" in self.request("GET", "/metrics", port=self.port + 1)[1]
 
     def post(self, path, body):
         """POSTs as kube-scheduler does; anything but 200 with JSON is a Failure."""
@@ -159,6 +163,12 @@ def shipped_scheduler_config():
     return text
 
 
+def on_host(name, command):
+    """The command on a host of its own name: gethostname() says it. The process id stays the command's."""
+    own = ["unshare", "--uts"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
+    return [*own, "sh", "-c", 'hostname "$0" && exec "$@"', name, *command]
+
+
 class ControlPlane:
     """etcd, kube-apiserver and, if asked for, kube-scheduler; gone at the end of the with block."""
 
@@ -193,6 +203,16 @@ class ControlPlane:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Failure(f"control-plane {verb}: {done.stdout.strip()}")
+
+    def start_scheduler(self, host, port, config, extender_port):
+        """One more kube-scheduler, on a host of its own name; config as for the constructor."""
+        file = self.folder / f"{host}.yaml"
+        file.write_text(config.format(kubeconfig=self.folder / "scheduler.kubeconfig",
+                                      extender=f"http://127.0.0.1:{extender_port}"))
+        folder = subprocess.run([CONTROL_PLANE, "bin"], text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+        command = [f"{folder}/kube-scheduler", f"--config={file}", "--bind-address=127.0.0.1",
+                   f"--secure-port={port}", f"--cert-dir={self.folder / 'pki'}", "--v=2"]
+        return Process(on_host(host, command), self.folder / f"{host}-kube-scheduler.log")
 
     @property
     def kubeconfig(self):
