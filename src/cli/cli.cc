@@ -10,14 +10,15 @@
 #include "cli/config_command.h"
 #include "cli/demo_command.h"
 #include "cli/serve.h"
+#include "cli/unlock_command.h"
 #include "cli/version_command.h"
 
 namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(), ClusterCommand(),
-                                ConfigCommand(), VersionCommand()};
+  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(),   ClusterCommand(),
+                                ConfigCommand(),     UnlockCommand(), VersionCommand()};
   commands.push_back(CompletionCommand(commands));
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "aliquot/base/log.h"
 #include "aliquot/kube/http.h"
 #include "cli/build_info.h"
-#include "cli/scheduler_options.h"
 
 namespace aliquot::cli {
 namespace {
@@ -16,6 +16,8 @@ using Type = MetricsText::Type;
 
 // Nodes are listed this often while binds wait for a node lock.
 constexpr auto kLockPollInterval = std::chrono::seconds(1);
+// As often as kube-scheduler renews its lease.
+constexpr auto kLeasePollInterval = std::chrono::seconds(2);
 
 kube::ReflectorOptions CacheOptions(const config::ServeFlags& flags) {
   kube::ReflectorOptions options;
@@ -28,6 +30,15 @@ kube::ReflectorOptions CacheOptions(const config::ServeFlags& flags) {
 kube::ReflectorOptions UnfinishedOnly(kube::ReflectorOptions options) {
   options.selectors =
       "fieldSelector=" + kube::UrlEscape("status.phase!=Succeeded,status.phase!=Failed");
+  return options;
+}
+
+kube::ReflectorOptions OnlyLease(const config::ServeFlags& flags) {
+  kube::ReflectorOptions options = CacheOptions(flags);
+  options.ns = flags.leader_elect_resource_namespace;
+  options.selectors =
+      "fieldSelector=" + kube::UrlEscape("metadata.name=" + flags.leader_elect_resource_name);
+  options.poll_interval = std::min<Duration>(kLeasePollInterval, flags.poll_interval);
   return options;
 }
 
@@ -44,7 +55,7 @@ void WriteBuildInfo(MetricsText& text) {
 }  // namespace
 
 Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::ServeFlags& flags,
-               const char* lock_expiry, const Clock& clock)
+               const char* lock_expiry, const Clock& clock, const Identity& self)
     : poll_(flags.cache_mode == config::CacheMode::kPoll),
       poll_interval_(flags.poll_interval),
       clock_(clock),
@@ -52,7 +63,7 @@ Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::S
       events_(client_, flags.scheduler_name.empty() ? "hami-scheduler" : flags.scheduler_name,
               clock),
       scheduler_(
-          client_, registry, SchedulerOptions(flags, lock_expiry), clock,
+          client_, registry, SchedulerOptions(flags, lock_expiry, self), clock,
           [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
             events_.Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
                            std::string(reason), std::move(message));
@@ -61,10 +72,16 @@ Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::S
       nodes_(client_, scheduler_.nodes(), scheduler_.node_events(), CacheOptions(flags), clock),
       quotas_(client_, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags), clock),
       pods_(client_, scheduler_.pods(), scheduler_.pod_events(),
-            UnfinishedOnly(CacheOptions(flags)), clock) {}
+            UnfinishedOnly(CacheOptions(flags)), clock) {
+  if (flags.leader_elect && !flags.leader_elect_resource_namespace.empty() &&
+      !flags.leader_elect_resource_name.empty())
+    lease_.emplace(client_, scheduler_.leases(), scheduler_.lease_events(), OnlyLease(flags),
+                   clock);
+}
 
 void Daemon::Start() {
   scheduler_.Start();
+  if (lease_) lease_->Start();
   nodes_.Start();
   quotas_.Start();
   pods_.Start();
@@ -75,6 +92,7 @@ void Daemon::Stop() {
   pods_.Stop();
   quotas_.Stop();
   nodes_.Stop();
+  if (lease_) lease_->Stop();
 }
 
 void Daemon::WriteMetrics(MetricsText& text) const {
@@ -101,9 +119,10 @@ void Daemon::WriteCaches(MetricsText& text) const {
     const auto health = reflector.health();
     return Cache{Label("resource", resource), health.last_progress, health.failures, store.size()};
   };
-  const Cache caches[] = {cache("nodes", nodes_, scheduler_.nodes()),
-                          cache("pods", pods_, scheduler_.pods()),
-                          cache("resourcequotas", quotas_, scheduler_.quotas())};
+  std::vector<Cache> caches = {cache("nodes", nodes_, scheduler_.nodes()),
+                               cache("pods", pods_, scheduler_.pods()),
+                               cache("resourcequotas", quotas_, scheduler_.quotas())};
+  if (lease_) caches.insert(caches.begin(), cache("leases", *lease_, scheduler_.leases()));
   text.Begin("aliquot_cache_objects", Type::kGauge, "Objects in the cache.");
   for (const Cache& one : caches) text.Sample({one.resource}, static_cast<double>(one.objects));
   text.Begin("aliquot_cache_age_seconds", Type::kGauge,

@@ -18,6 +18,7 @@
 #include "aliquot/kube/reflector.h"
 #include "aliquot/kube/types.h"
 #include "aliquot/scheduler/scheduler.h"
+#include "cli/scheduler_options.h"
 
 namespace aliquot::cli {
 
@@ -32,7 +33,7 @@ class Daemon {
   // `lock_expiry`: HAMI_NODELOCK_EXPIRE of the environment, or null. `registry` and
   // `clock` outlive the daemon.
   Daemon(ApiServer server, const core::Registry& registry, const config::ServeFlags& flags,
-         const char* lock_expiry, const Clock& clock);
+         const char* lock_expiry, const Clock& clock, const Identity& self = {});
 
   scheduler::Scheduler& scheduler() { return scheduler_; }
 
@@ -63,6 +64,7 @@ class Daemon {
   kube::Reflector<kube::Node> nodes_;
   kube::Reflector<kube::ResourceQuota> quotas_;
   kube::Reflector<kube::Pod> pods_;
+  std::optional<kube::Reflector<kube::Lease>> lease_;  // with an election
 };
 
 }  // namespace aliquot::cli

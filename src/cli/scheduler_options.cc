@@ -2,7 +2,8 @@
 
 namespace aliquot::cli {
 
-scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char* lock_expiry) {
+scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char* lock_expiry,
+                                    const Identity& self) {
   scheduler::Options options;
   options.policy = {flags.node_scheduler_policy, flags.gpu_scheduler_policy};
   options.scheduler_name = flags.scheduler_name;
@@ -19,6 +20,10 @@ scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char*
   options.reservation_timeout = flags.reservation_timeout;
   options.sync_wait = flags.sync_wait;
   options.filter_deadline = flags.filter_deadline;
+  if (flags.leader_elect)
+    options.election = {flags.leader_elect_resource_namespace, flags.leader_elect_resource_name,
+                        self.host};
+  options.own_pod = self.pod;
   options.legacy_metrics = flags.legacy_metrics;
   return options;
 }

@@ -2,11 +2,16 @@
 // kube-scheduler and the API server call.
 #include "cli/serve.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -43,7 +48,6 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
   const auto warn = [](bool given, std::string_view flag) {
     if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
   };
-  warn(flags.leader_elect, "--leader-elect");
   warn(flags.shadow, "--shadow");
   if (flags.profiling)
     log::Warn("--profiling serves no /debug/pprof: those are profiles of Go; use perf instead");
@@ -52,6 +56,18 @@ void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
 std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {
   if (flags.cert_file.empty() || flags.key_file.empty()) return std::nullopt;
   return server::TlsFiles{flags.cert_file, flags.key_file};
+}
+
+Result<Identity> OwnIdentity() {
+  std::array<char, HOST_NAME_MAX + 1> host{};
+  if (gethostname(host.data(), host.size()) != 0)
+    return InvalidError(std::string("unable to get hostname: ") + std::strerror(errno));
+  if (host[0] == '\0') return InvalidError("empty hostname returned");
+  const auto variable = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string(text == nullptr ? "" : text);
+  };
+  return Identity{host.data(), {variable("POD_NAMESPACE"), variable("POD_NAME"), ""}};
 }
 
 // Blocked in every thread that is started from here on, so that sigwait gets them.
@@ -85,6 +101,11 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                {{"error", cluster.error().message}});
     return kExitFailure;
   }
+  const Result<Identity> self = OwnIdentity();
+  if (!self) {
+    log::Error(self.error().message);
+    return kExitFailure;
+  }
   const BuildInfo build = GetBuildInfo();
   log::Info("Starting",
             {{"version", build.version}, {"server", cluster->server}, {"source", cluster->source}});
@@ -95,7 +116,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                                             .timeout = flags.kube_timeout});
   const core::Registry registry = vendors::MakeRegistry(VendorConfigs(flags, devices));
   Daemon daemon({client, client}, registry, flags, std::getenv("HAMI_NODELOCK_EXPIRE"),
-                SystemClock());
+                SystemClock(), *self);
   scheduler::Scheduler& scheduler = daemon.scheduler();
 
   server::Server server(scheduler, {.bind = flags.http_bind,

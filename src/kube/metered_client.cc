@@ -18,10 +18,12 @@ enum Call : size_t {
   kListNodes,
   kListPods,
   kListQuotas,
+  kListLeases,
   kListOther,
   kWatchNodes,
   kWatchPods,
   kWatchQuotas,
+  kWatchLeases,
   kWatchOther,
   kCallCount,
 };
@@ -41,10 +43,12 @@ constexpr std::array<CallName, kCallCount> kNames = {{
     {"list", "nodes"},
     {"list", "pods"},
     {"list", "resourcequotas"},
+    {"list", "leases"},
     {"list", "other"},
     {"watch", "nodes"},
     {"watch", "pods"},
     {"watch", "resourcequotas"},
+    {"watch", "leases"},
     {"watch", "other"},
 }};
 
@@ -54,9 +58,9 @@ constexpr size_t kErrorCodes = static_cast<size_t>(ErrorCode::kCancelled) + 1;
 Call OnResource(std::string_view target, Call nodes) {
   const std::string_view path = target.substr(0, target.find('?'));
   const std::string_view resource = path.substr(path.rfind('/') + 1);
-  for (size_t call = nodes; call < nodes + 3; ++call)
+  for (size_t call = nodes; call < nodes + 4; ++call)
     if (kNames[call].resource == resource) return static_cast<Call>(call);
-  return static_cast<Call>(nodes + 3);
+  return static_cast<Call>(nodes + 4);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "aliquot/kube/parse.h"
 
+#include <chrono>
+
 #include "aliquot/base/time_text.h"
 #include "kube/json_reader.h"
 
@@ -169,6 +171,22 @@ Result<ResourceQuota> ParseResourceQuota(std::string_view text) {
           if (name == "scopeSelector") quota.scoped = true;
         });
       });
+}
+
+Result<Lease> ParseLease(std::string_view text) {
+  return Read<Lease>(text, "Lease",
+                     [](Lease& lease, std::string_view key, value v, const Path& at) {
+                       if (key == "metadata") lease.meta = ReadMeta(v, at);
+                       if (key != "spec") return;
+                       EachField(v, at, [&](std::string_view name, value field, const Path& here) {
+                         if (name == "holderIdentity") lease.holder = Text(field, here);
+                         if (name != "leaseDurationSeconds") return;
+                         const int64_t seconds = json::Integer(field, here);
+                         if (seconds != static_cast<int32_t>(seconds))
+                           json::Fail(here, "not a 32-bit number");
+                         lease.duration = std::chrono::seconds(seconds);
+                       });
+                     });
 }
 
 Result<ObjectMeta> ParseMeta(std::string_view text) {

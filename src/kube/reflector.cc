@@ -24,30 +24,43 @@ struct Resource;
 
 template <>
 struct Resource<Pod> {
-  static constexpr std::string_view kPath = "/api/v1/pods";
+  static constexpr std::string_view kApi = "/api/v1", kPlural = "pods";
   static Result<Pod> Parse(std::string_view json) { return ParsePod(json); }
 };
 template <>
 struct Resource<Node> {
-  static constexpr std::string_view kPath = "/api/v1/nodes";
+  static constexpr std::string_view kApi = "/api/v1", kPlural = "nodes";
   static Result<Node> Parse(std::string_view json) { return ParseNode(json); }
 };
 template <>
 struct Resource<ResourceQuota> {
-  static constexpr std::string_view kPath = "/api/v1/resourcequotas";
+  static constexpr std::string_view kApi = "/api/v1", kPlural = "resourcequotas";
   static Result<ResourceQuota> Parse(std::string_view json) { return ParseResourceQuota(json); }
 };
+template <>
+struct Resource<Lease> {
+  static constexpr std::string_view kApi = "/apis/coordination.k8s.io/v1", kPlural = "leases";
+  static Result<Lease> Parse(std::string_view json) { return ParseLease(json); }
+};
+
+template <typename T>
+std::string PathOf(const std::string& ns) {
+  std::string path(Resource<T>::kApi);
+  if (!ns.empty()) path += "/namespaces/" + UrlEscape(ns);
+  path += "/";
+  path += Resource<T>::kPlural;
+  return path;
+}
 
 std::string KeyOf(const ObjectMeta& meta) { return meta.ns + "/" + meta.name; }
 
 // What is left of an object that could not be read: enough to know which.
-template <typename T>
-Result<ObjectMeta> SkipUnreadable(std::string_view json, const Error& error) {
+Result<ObjectMeta> SkipUnreadable(const std::string& path, std::string_view json,
+                                  const Error& error) {
   Result<ObjectMeta> meta = ParseMeta(json);
-  log::Warn("Could not read an object, what was known of it stays",
-            {{"path", Resource<T>::kPath},
-             {"object", meta ? Display(meta->Ref()) : "?"},
-             {"error", error.message}});
+  log::Warn(
+      "Could not read an object, what was known of it stays",
+      {{"path", path}, {"object", meta ? Display(meta->Ref()) : "?"}, {"error", error.message}});
   return meta;
 }
 
@@ -60,6 +73,7 @@ Reflector<T>::Reflector(ListWatcher& source, Store<T>& store, Observer<T>& obser
       store_(store),
       observer_(observer),
       options_(std::move(options)),
+      path_(PathOf<T>(options_.ns)),
       clock_(clock),
       random_(options_.seed),
       poll_interval_(options_.poll_interval) {}
@@ -150,7 +164,7 @@ Result<void> Reflector<T>::ReadPage(std::string_view body, Snapshot& into,
     if (Result<T> object = Resource<T>::Parse(item)) {
       std::string key = KeyOf(object->meta);
       into.objects.insert_or_assign(std::move(key), std::make_shared<T>(std::move(*object)));
-    } else if (auto meta = SkipUnreadable<T>(item, object.error())) {
+    } else if (auto meta = SkipUnreadable(path_, item, object.error())) {
       into.unreadable.insert(KeyOf(*meta));
     }
   }
@@ -249,7 +263,7 @@ Result<void> Reflector<T>::HandleEvent(std::string_view line, std::string& resou
       Upsert(now);
       meta = now->meta;
     } else {
-      meta = SkipUnreadable<T>(event->object, object.error());
+      meta = SkipUnreadable(path_, event->object, object.error());
     }
   } else {
     meta = ParseMeta(event->object);
@@ -296,11 +310,10 @@ void Reflector<T>::Failed(std::string_view what, const Error& error) {
   forbidden_ = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized;
   const auto tell = forbidden_ ? log::Error : log::Warn;
   tell("Could not follow the API server",
-       {{"path", Resource<T>::kPath}, {"step", what}, {"error", error.message}});
+       {{"path", path_}, {"step", what}, {"error", error.message}});
   MutexLock lock(mutex_);
   ++health_.failures;
-  health_.failure =
-      std::string(what) + " " + std::string(Resource<T>::kPath) + ": " + error.message;
+  health_.failure = std::string(what) + " " + path_ + ": " + error.message;
 }
 
 // Doubles with each failure, times a random factor in [1, 2).
@@ -333,7 +346,7 @@ void Reflector<T>::PauseUntilPoll(const std::stop_token& stop) {
 
 template <typename T>
 std::string Reflector<T>::Target(const std::string& query) const {
-  std::string target(Resource<T>::kPath);
+  std::string target = path_;
   char separator = '?';
   for (const std::string& part : {query, options_.selectors}) {
     if (part.empty()) continue;
@@ -346,5 +359,6 @@ std::string Reflector<T>::Target(const std::string& query) const {
 template class Reflector<Pod>;
 template class Reflector<Node>;
 template class Reflector<ResourceQuota>;
+template class Reflector<Lease>;
 
 }  // namespace aliquot::kube

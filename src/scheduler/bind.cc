@@ -71,6 +71,7 @@ class BindService::Attempt {
  private:
   Outcome Bind();
   Step LearnUid();
+  Step CheckLeader() const;
   Step FindPod();
   Step ReadPod(const kube::CallOptions& call);
   Step Judge(const kube::Pod& pod) const;
@@ -116,13 +117,16 @@ BindAnswer BindService::Attempt::Run() {
 }
 
 Outcome BindService::Attempt::Bind() {
+  if (Step end = CheckLeader()) return *end;
   if (Step end = FindPod()) return *end;
   if (Step end = FindNode()) return *end;
   if (Step end = ParseRequest()) return *end;
   if (!request_.empty()) {
     if (Step end = FindReservation()) return *end;
+    if (Step end = CheckLeader()) return *end;
     if (Step end = s_.metrics_.Timed(Stage::kBindLock, [&] { return TakeLocks(); })) return *end;
   }
+  if (Step end = CheckLeader()) return *end;  // locks may have been waited for
   return s_.metrics_.Timed(Stage::kBindWrite, [&] { return SendBinding(); });
 }
 
@@ -137,6 +141,13 @@ Step BindService::Attempt::LearnUid() {
   if (!live) return live.error().code == ErrorCode::kNotFound ? PodGone() : Failed(live.error());
   ref_.uid = live->meta.uid;
   return {};
+}
+
+// Another replica may bind by now, and know of pods that we have not seen.
+Step BindService::Attempt::CheckLeader() const {
+  const std::optional<std::string> obstacle = s_.leader_.Obstacle();
+  if (!obstacle) return {};
+  return Outcome{Outcome::kRetry, "this replica does not lead: " + *obstacle};
 }
 
 // The cache lags behind; what it says of this very pod stays true, though.
@@ -348,13 +359,14 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
 }
 
 BindService::BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
-                         const kube::Store<kube::Node>& nodes, const core::Registry& registry,
-                         ledger::Ledger& ledger, NodeLocks& locks, InFlight& in_flight,
-                         const Options& options, const Clock& clock, RecordEvent record,
-                         Metrics& metrics)
+                         const kube::Store<kube::Node>& nodes, const Leader& leader,
+                         const core::Registry& registry, ledger::Ledger& ledger, NodeLocks& locks,
+                         InFlight& in_flight, const Options& options, const Clock& clock,
+                         RecordEvent record, Metrics& metrics)
     : api_(api),
       pods_(pods),
       nodes_(nodes),
+      leader_(leader),
       registry_(registry),
       ledger_(ledger),
       locks_(locks),

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "aliquot/base/log.h"
+#include "aliquot/base/strings.h"
 #include "aliquot/core/diagnosis.h"
 #include "aliquot/core/policy.h"
 #include "aliquot/core/request.h"
@@ -26,6 +27,12 @@ FilterAnswer ErrorAnswer(std::string text) {
   FilterAnswer answer;
   answer.error = std::move(text);
   return answer;
+}
+
+// A replica that does not lead counts as one whose caches are not complete.
+std::string NotSynced(const std::optional<std::string>& obstacle) {
+  const std::string text = "scheduler caches are not synced";
+  return obstacle ? text + " (this replica does not lead: " + *obstacle + ")" : text;
 }
 
 // The names asked about, as the request's two forms give them.
@@ -67,12 +74,14 @@ std::string UnknownPolicies(const core::SchedulePolicy& policy) {
 }  // namespace
 
 FilterService::FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods,
-                             const SyncState& sync, const core::Registry& registry,
-                             ledger::Ledger& ledger, InFlight& in_flight, const Options& options,
-                             const Clock& clock, RecordEvent record, Metrics& metrics)
+                             const SyncState& sync, const Leader& leader,
+                             const core::Registry& registry, ledger::Ledger& ledger,
+                             InFlight& in_flight, const Options& options, const Clock& clock,
+                             RecordEvent record, Metrics& metrics)
     : api_(api),
       pods_(pods),
       sync_(sync),
+      leader_(leader),
       registry_(registry),
       ledger_(ledger),
       in_flight_(in_flight),
@@ -105,10 +114,11 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
 
   const SteadyTime sync_deadline =
       context.received + std::min(options_.sync_wait, options_.filter_deadline);
-  if (!sync_.Wait(sync_deadline, context.caller_gone)) {
+  const auto not_synced = [&] {
     const bool gone = context.caller_gone && context.caller_gone();
-    return ErrorAnswer(gone ? "context cancelled" : "scheduler caches are not synced");
-  }
+    return ErrorAnswer(gone ? "context cancelled" : NotSynced(leader_.Obstacle()));
+  };
+  if (!sync_.Wait(sync_deadline, context.caller_gone)) return not_synced();
   // Without a UID nothing would tell this pod from another one of its name.
   if (ref.uid.empty() && pod != nullptr)
     return ErrorAnswer("pod " + Display(ref) + " has no metadata.uid");
@@ -116,6 +126,7 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
   const InFlight::Turn turn =
       metrics_.Timed(Stage::kFilterWait, [&] { return in_flight_.Enter(ref.uid, deadline); });
   if (!turn) return ErrorAnswer("pod " + Display(ref) + " is being scheduled by another call");
+  if (!leader_.Wait(sync_deadline, context.caller_gone)) return not_synced();
   if (pod != nullptr) return Place(request, *pod, context);
 
   const std::string reason = std::get<core::InvalidRequest>(parsed).ToString();
@@ -243,17 +254,15 @@ FilterAnswer FilterService::Simulate(const FilterRequest& request, const core::P
 Result<void> FilterService::WriteAssignment(const FilterRequest& request,
                                             const StringMap& annotations, SteadyTime deadline) {
   const ObjectRef ref = request.pod.meta.Ref();
-  const std::vector<std::string> stale =
-      StaleKeys(CarriedAnnotations(request.pod), annotations, registry_);
-  const std::string patch = AssignmentPatch(ref, annotations, stale).ToJson();
+  const kube::MetadataPatch patch = PatchOf(request.pod, annotations);
+  if (const auto obstacle = leader_.Obstacle())  // after the version that the patch names
+    return Error{ErrorCode::kUnavailable, NotSynced(obstacle)};
   const kube::CallOptions call{kube::Lane::kScheduling, deadline};
-  const Result<kube::Pod> patched = api_.PatchPod(ref, patch, call);
+  const Result<kube::Pod> patched = api_.PatchPod(ref, patch.ToJson(), call);
   const bool unknown = !patched && patched.error().code == ErrorCode::kUnknownOutcome;
-  if (patched || unknown) {
-    // What may stand on the pod is kept in mind as well: it may have to be removed.
-    MutexLock lock(mutex_);
-    written_[ref.uid] = annotations;
-  }
+  // What may stand on the pod is kept in mind as well: it may have to be removed.
+  if (patched || unknown)
+    Remember(ref.uid, {annotations, patched ? patched->meta.resource_version : ""});
   if (patched) return {};
   if (unknown) {
     // The answer was lost, not necessarily the patch.
@@ -273,30 +282,51 @@ Result<void> FilterService::WriteAssignment(const FilterRequest& request,
 // the next attempt tries again.
 void FilterService::RemoveAssignment(const FilterRequest& request, SteadyTime deadline) {
   const ObjectRef ref = request.pod.meta.Ref();
-  const StringMap carried = CarriedAnnotations(request.pod);
-  const std::vector<std::string> stale = StaleKeys(carried, {}, registry_);
-  if (stale.empty()) return;
-  const Result<kube::Pod> patched = api_.PatchPod(ref, AssignmentPatch(ref, {}, stale).ToJson(),
-                                                  {kube::Lane::kScheduling, deadline});
+  const kube::MetadataPatch patch = PatchOf(request.pod, {});
+  if (patch.annotations.empty() || !leader_.Leads()) return;
+  const Result<kube::Pod> patched =
+      api_.PatchPod(ref, patch.ToJson(), {kube::Lane::kScheduling, deadline});
   if (!patched) {
     log::Warn("Could not remove an old assignment",
               {{"pod", Display(ref)}, {"error", patched.error().message}});
     return;
   }
-  ForgetPod(ref.uid);
+  Remember(ref.uid, {{}, patched->meta.resource_version});
 }
 
-// What the pod carries as far as anybody knows: kube-scheduler's copy, ours,
-// and what we wrote ourselves.
-StringMap FilterService::CarriedAnnotations(const kube::Pod& pod) const {
-  StringMap carried = pod.meta.annotations;
+// From what the pod carries to these annotations of ours. Where replicas take turns the
+// patch is of the pod that was decided on: it changes nothing that another one has
+// written since, however late it arrives.
+kube::MetadataPatch FilterService::PatchOf(const kube::Pod& pod,
+                                           const StringMap& annotations) const {
+  const Carried carried = CarriedBy(pod);
+  kube::MetadataPatch patch = AssignmentPatch(
+      pod.meta.Ref(), annotations, StaleKeys(carried.annotations, annotations, registry_));
+  if (options_.election) patch.resource_version = carried.version;
+  return patch;
+}
+
+// kube-scheduler's copy, ours, and what we wrote ourselves.
+FilterService::Carried FilterService::CarriedBy(const kube::Pod& pod) const {
+  Carried carried;
+  const auto add = [&](const StringMap& annotations, const std::string& version) {
+    carried.annotations.insert(annotations.begin(), annotations.end());
+    if (ParseInt64(version).value_or(-1) > ParseInt64(carried.version).value_or(-1))
+      carried.version = version;
+  };
+  add(pod.meta.annotations, pod.meta.resource_version);
   if (const auto cached = pods_.Get(pod.meta.ns, pod.meta.name);
       cached && cached->meta.uid == pod.meta.uid)
-    carried.insert(cached->meta.annotations.begin(), cached->meta.annotations.end());
+    add(cached->meta.annotations, cached->meta.resource_version);
   MutexLock lock(mutex_);
   if (const auto at = written_.find(pod.meta.uid); at != written_.end())
-    carried.insert(at->second.begin(), at->second.end());
+    add(at->second.annotations, at->second.version);
   return carried;
+}
+
+void FilterService::Remember(const std::string& uid, Carried written) {
+  MutexLock lock(mutex_);
+  written_[uid] = std::move(written);
 }
 
 void FilterService::ForgetPod(const std::string& uid) {

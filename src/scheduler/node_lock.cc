@@ -35,9 +35,6 @@ bool IsGroupMember(const kube::Pod& pod) {
   return (group != nullptr && !group->empty()) || !pod.pod_group.empty();
 }
 
-// Cambricon's own lock; its device plugin knows key and value. The value names no
-// owner.
-constexpr std::string_view kCambriconLockKey = "cambricon.com/dsmlu.lock";
 constexpr Duration kCambriconExpiry = std::chrono::minutes(2);
 
 Error Contention(const std::string& text) {
@@ -145,7 +142,7 @@ struct NodeLocks::Impl {
   bool MayWait(const kube::Pod& pod) const;
   Error HeldError(const std::string& node) const;
   bool shared() const { return kind_ == core::NodeLock::kShared; }
-  std::string_view key() const { return shared() ? kNodeLockKey : kCambriconLockKey; }
+  std::string_view key() const { return shared() ? kNodeLockKey : codec::kCambriconLockKey; }
   Duration expiry() const { return shared() ? options_.node_lock_timeout : kCambriconExpiry; }
   kube::MetadataPatch LockPatch(const kube::Node& node, std::optional<std::string> text) const;
   std::string NewText(const kube::Pod& pod);

@@ -41,10 +41,12 @@ bool TakesPart(const core::VendorSpec& spec, const StringMap& annotations) {
 }  // namespace
 
 Registrar::Registrar(kube::Api& api, const core::Registry& registry, ledger::Ledger& ledger,
-                     const Options& options, const Clock& clock, RecordEvent record)
+                     const Leader& leader, const Options& options, const Clock& clock,
+                     RecordEvent record)
     : api_(api),
       registry_(registry),
       ledger_(ledger),
+      leader_(leader),
       options_(options),
       clock_(clock),
       record_(std::move(record)) {}
@@ -218,6 +220,7 @@ void Registrar::ExpireDue() {
     const auto at = nodes_.find(name);
     if (at != nodes_.end() && CheckHealth(name, at->second)) Publish(name, at->second);
   }
+  if (!Idle()) changed_.NotifyAll();
 }
 
 void Registrar::Start() {
@@ -225,7 +228,7 @@ void Registrar::Start() {
     for (;;) {
       {
         MutexLock lock(mutex_);
-        while (queue_.empty() && !stopping_) changed_.Wait(mutex_);
+        while (Idle() && !stopping_) changed_.Wait(mutex_);
         if (stopping_) return;
       }
       WriteNextHandshake();
@@ -252,7 +255,7 @@ bool Registrar::WriteNextHandshake() {
   kube::MetadataPatch patch;
   {
     MutexLock lock(mutex_);
-    if (queue_.empty()) return false;
+    if (Idle()) return false;
     name = std::move(queue_.front());
     queue_.pop_front();
     const auto at = nodes_.find(name);

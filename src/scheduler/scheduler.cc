@@ -35,12 +35,15 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       clock_(clock),
       registry_(registry),
       metrics_(clock),
+      leader_(options_.election, clock),
       ledger_(registry, clock),
       locks_(api, pods_, nodes_, options_, clock, std::move(on_lock_waiting)),
-      registrar_(api, registry, ledger_, options_, clock, record),
-      filter_(api, pods_, sync_, registry, ledger_, in_flight_, options_, clock, record, metrics_),
-      bind_(api, pods_, nodes_, registry, ledger_, locks_, in_flight_, options_, clock, record,
-            metrics_),
+      registrar_(api, registry, ledger_, leader_, options_, clock, record),
+      role_label_(api, pods_, leader_, options_.own_pod),
+      filter_(api, pods_, sync_, leader_, registry, ledger_, in_flight_, options_, clock, record,
+              metrics_),
+      bind_(api, pods_, nodes_, leader_, registry, ledger_, locks_, in_flight_, options_, clock,
+            record, metrics_),
       admission_(registry, ledger_, options_),
       pod_events_(registry, pods_, ledger_, filter_, locks_, sync_, record),
       node_events_(registrar_, locks_, sync_),
@@ -51,6 +54,7 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
 void Scheduler::Start() {
   registrar_.Start();
   auditor_.Start();
+  role_label_.Start();
   housekeeping_ = std::thread([this] {
     for (;;) {
       DoWhatIsDue();
@@ -63,6 +67,7 @@ void Scheduler::Start() {
 
 void Scheduler::Drain() {
   sync_.Stop();
+  leader_.Stop();
   locks_.Stop();
 }
 
@@ -75,10 +80,12 @@ void Scheduler::Stop() {
   }
   registrar_.Stop();
   auditor_.Stop();
+  role_label_.Stop();
   if (housekeeping_.joinable()) housekeeping_.join();
 }
 
 void Scheduler::DoWhatIsDue() {
+  TellOfLeadership();
   registrar_.ExpireDue();
   for (const ledger::Ledger::Held& expired :
        ledger_.ExpireReservations(options_.reservation_timeout)) {
@@ -89,10 +96,23 @@ void Scheduler::DoWhatIsDue() {
   last_beat_ = clock_.Steady().time_since_epoch().count();
 }
 
+void Scheduler::TellOfLeadership() {
+  if (!options_.election) return;
+  const std::optional<std::string> obstacle = leader_.Obstacle();
+  if (led_ == !obstacle) return;
+  led_ = !obstacle;
+  if (led_)
+    log::Info("This replica leads from now on", {{"host", options_.election->host}});
+  else
+    log::Info("This replica no longer leads", {{"reason", *obstacle}});
+}
+
 void Scheduler::WriteMetrics(MetricsText& text) const {
   const std::vector<ledger::Ledger::Held> pods = AllPods(ledger_);
   WriteHamiMetrics(ledger_, pods, pods_, registry_, options_.legacy_metrics, text);
   metrics_.Write(text);
+  text.Begin("aliquot_leader", Type::kGauge, "1 while this replica leads, else 0.");
+  text.Sample({}, leader_.Leads() ? 1 : 0);
   WriteLedger(pods, text);
   auditor_.WriteMetrics(text);
   WriteNodeLocks(text);
@@ -136,17 +156,22 @@ void Scheduler::WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsT
 void Scheduler::WriteNodeLocks(MetricsText& text) const {
   using Age = std::chrono::duration<double>;  // anybody may have written the time
   size_t held = 0;
-  Age oldest{0};
+  std::vector<std::pair<std::string, Age>> ages;  // by node
   for (const std::shared_ptr<const kube::Node>& node : nodes_.List()) {
     const std::string* lock = Find(node->meta.annotations, kNodeLockKey);
     if (lock == nullptr) continue;
     ++held;
     if (const Result<codec::NodeLock> read = codec::ParseNodeLock(*lock))
-      oldest = std::max(oldest,
+      ages.emplace_back(node->meta.name,
                         Age(clock_.Now().time_since_epoch()) - Age(read->time.time_since_epoch()));
   }
+  Age oldest{0};
+  for (const auto& [node, age] : ages) oldest = std::max(oldest, age);
   text.Begin("aliquot_node_locks", Type::kGauge, "Nodes whose lock is held.");
   text.Sample({}, static_cast<double>(held));
+  text.Begin("aliquot_node_lock_age_seconds", Type::kGauge,
+             "How long the node's lock has been held.");
+  for (const auto& [node, age] : ages) text.Sample({Label("node", node)}, age.count());
   text.Begin("aliquot_node_lock_oldest_age_seconds", Type::kGauge,
              "How long the oldest of these locks has been held.");
   text.Sample({}, oldest.count());

@@ -117,6 +117,10 @@ class Extender:
         finally:
             connection.close()
 
+    def leads(self):
+        """True if the daemon takes itself for the leader."""
+        return b"\naliquot_leader 1\n" in self.request("GET", "/metrics", port=self.port + 1)[1]
+
     def post(self, path, body):
         """POSTs as kube-scheduler does; anything but 200 with JSON is a Failure."""
         status, data = self.request("POST", path, body)
@@ -166,6 +170,12 @@ def shipped_scheduler_config():
     return text
 
 
+def on_host(name, command):
+    """The command on a host of its own name: gethostname() says it. The process id stays the command's."""
+    own = ["unshare", "--uts"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
+    return [*own, "sh", "-c", 'hostname "$0" && exec "$@"', name, *command]
+
+
 class ControlPlane:
     """etcd, kube-apiserver and, if asked for, kube-scheduler; gone at the end of the with block."""
 
@@ -201,6 +211,16 @@ class ControlPlane:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if done.returncode:
             raise Failure(f"control-plane {verb}: {done.stdout.strip()}")
+
+    def start_scheduler(self, host, port, config, extender_port):
+        """One more kube-scheduler, on a host of its own name; config as for the constructor."""
+        file = self.folder / f"{host}.yaml"
+        file.write_text(config.format(kubeconfig=self.folder / "scheduler.kubeconfig",
+                                      extender=f"http://127.0.0.1:{extender_port}"))
+        folder = subprocess.run([CONTROL_PLANE, "bin"], text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+        command = [f"{folder}/kube-scheduler", f"--config={file}", "--bind-address=127.0.0.1",
+                   f"--secure-port={port}", f"--cert-dir={self.folder / 'pki'}", "--v=2"]
+        return Process(on_host(host, command), self.folder / f"{host}-kube-scheduler.log")
 
     def restart_apiserver(self, seconds):
         """Kills kube-apiserver and starts it again after the time, on the same data; returns once it answers."""

@@ -1,6 +1,9 @@
 // Short ways to write Kubernetes objects as the scheduler sees them.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -92,6 +95,18 @@ inline kube::Node KubeNode(std::string name, const std::vector<Card>& cards) {
   node.meta.annotations[kRegisterKey] = RegisterText(cards);
   node.allocatable["nvidia.com/gpu"] = "10";
   return node;
+}
+
+// The lease of an election, held for 15 s; another version with every call.
+inline std::shared_ptr<const kube::Lease> KubeLease(std::string holder) {
+  static std::atomic<int> version = 0;
+  kube::Lease lease;
+  lease.meta.ns = "kube-system";
+  lease.meta.name = "hami-scheduler";
+  lease.meta.resource_version = std::to_string(++version);
+  lease.holder = std::move(holder);
+  lease.duration = std::chrono::seconds(15);
+  return std::make_shared<const kube::Lease>(std::move(lease));
 }
 
 }  // namespace aliquot::testing

@@ -16,6 +16,10 @@
 
 namespace aliquot::codec {
 
+inline constexpr std::string_view kNodeLockKey = "hami.io/mutex.lock";
+// Cambricon's device plugin has a lock of its own, whose values are a time only.
+inline constexpr std::string_view kCambriconLockKey = "cambricon.com/dsmlu.lock";
+
 struct NodeLock {
   WallTime time{};
   std::string ns;  // of the owning pod; may be empty in foreign values

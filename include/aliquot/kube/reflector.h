@@ -1,6 +1,7 @@
 // Reflector<T>: keeps a Store<T> equal to what the API server has, by a list
 // and then a watch, or by listing again and again, and tells one Observer about
-// every change. T is Pod, Node or ResourceQuota.
+// every change. T is Pod, Node,
+// ResourceQuota or Lease.
 //
 // An object that cannot be read is logged and left out; what was known of it
 // stays. Nothing ends a reflector but Stop.
@@ -30,6 +31,7 @@
 namespace aliquot::kube {
 
 struct ReflectorOptions {
+  std::string ns;  // only objects of this namespace; empty: of all
   // Narrows the objects: "fieldSelector=..." and "labelSelector=...", values
   // escaped by UrlEscape, joined by '&'.
   std::string selectors;
@@ -100,6 +102,7 @@ class Reflector {
   Store<T>& store_;
   Observer<T>& observer_;
   const ReflectorOptions options_;
+  const std::string path_;
   const Clock& clock_;
 
   // Of the reflector's thread only.
@@ -121,5 +124,6 @@ class Reflector {
 extern template class Reflector<Pod>;
 extern template class Reflector<Node>;
 extern template class Reflector<ResourceQuota>;
+extern template class Reflector<Lease>;
 
 }  // namespace aliquot::kube

@@ -83,4 +83,13 @@ struct ResourceQuota {
   bool operator==(const ResourceQuota&) const = default;
 };
 
+// Who leads. Its times are not read: another machine's clock wrote them.
+struct Lease {
+  ObjectMeta meta;
+  std::string holder;    // spec.holderIdentity; empty: nobody
+  Duration duration{0};  // spec.leaseDurationSeconds
+
+  bool operator==(const Lease&) const = default;
+};
+
 }  // namespace aliquot::kube

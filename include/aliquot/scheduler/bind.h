@@ -16,6 +16,7 @@
 #include "aliquot/ledger/ledger.h"
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/leader.h"
 #include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/node_lock.h"
 #include "aliquot/scheduler/options.h"
@@ -26,9 +27,10 @@ class BindService {
  public:
   // Everything given outlives it.
   BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
-              const kube::Store<kube::Node>& nodes, const core::Registry& registry,
-              ledger::Ledger& ledger, NodeLocks& locks, InFlight& in_flight, const Options& options,
-              const Clock& clock, RecordEvent record, Metrics& metrics);
+              const kube::Store<kube::Node>& nodes, const Leader& leader,
+              const core::Registry& registry, ledger::Ledger& ledger, NodeLocks& locks,
+              InFlight& in_flight, const Options& options, const Clock& clock, RecordEvent record,
+              Metrics& metrics);
 
   BindAnswer Bind(const BindRequest& request, const RequestContext& context);
 
@@ -38,6 +40,7 @@ class BindService {
   kube::Api& api_;
   const kube::Store<kube::Pod>& pods_;
   const kube::Store<kube::Node>& nodes_;
+  const Leader& leader_;
   const core::Registry& registry_;
   ledger::Ledger& ledger_;
   NodeLocks& locks_;

@@ -15,6 +15,7 @@
 #include "aliquot/ledger/ledger.h"
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/leader.h"
 #include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/options.h"
 #include "aliquot/scheduler/sync.h"
@@ -25,8 +26,9 @@ class FilterService {
  public:
   // Everything given outlives it.
   FilterService(kube::Api& api, const kube::Store<kube::Pod>& pods, const SyncState& sync,
-                const core::Registry& registry, ledger::Ledger& ledger, InFlight& in_flight,
-                const Options& options, const Clock& clock, RecordEvent record, Metrics& metrics);
+                const Leader& leader, const core::Registry& registry, ledger::Ledger& ledger,
+                InFlight& in_flight, const Options& options, const Clock& clock, RecordEvent record,
+                Metrics& metrics);
 
   FilterAnswer Filter(const FilterRequest& request, const RequestContext& context);
 
@@ -41,11 +43,19 @@ class FilterService {
   Result<void> WriteAssignment(const FilterRequest& request, const StringMap& annotations,
                                SteadyTime deadline);
   void RemoveAssignment(const FilterRequest& request, SteadyTime deadline);
-  StringMap CarriedAnnotations(const kube::Pod& pod) const;
+  // What a pod carries as far as anybody knows.
+  struct Carried {
+    StringMap annotations;
+    std::string version;  // resourceVersion of the pod; empty: not known
+  };
+  Carried CarriedBy(const kube::Pod& pod) const;
+  kube::MetadataPatch PatchOf(const kube::Pod& pod, const StringMap& annotations) const;
+  void Remember(const std::string& uid, Carried written);
 
   kube::Api& api_;
   const kube::Store<kube::Pod>& pods_;
   const SyncState& sync_;
+  const Leader& leader_;
   const core::Registry& registry_;
   ledger::Ledger& ledger_;
   InFlight& in_flight_;
@@ -54,10 +64,10 @@ class FilterService {
   RecordEvent record_;
   Metrics& metrics_;
 
-  // By UID: the annotations that the latest filter of an unbound pod wrote. Ahead
-  // of the caches, which lag behind our own writes.
+  // By UID: what the latest filter of an unbound pod wrote. Ahead of the caches, which
+  // lag behind our own writes.
   mutable Mutex mutex_;
-  std::unordered_map<std::string, StringMap> written_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Carried> written_ GUARDED_BY(mutex_);
 };
 
 }  // namespace aliquot::scheduler

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,14 @@ enum class AssignmentWrite { kFilter, kBind };
 // Which binds wait for a node lock that another pod holds.
 enum class BindWait { kAll, kGroup, kNone };
 
+// The lease by which the kube-schedulers elect their leader, and the name of the
+// machine or pod that we share with one of them. No lease has an empty name.
+struct Election {
+  std::string ns;
+  std::string lease;
+  std::string host;
+};
+
 struct Options {
   core::PolicyDefaults policy;
   std::string scheduler_name;  // that /webhook writes into pods; empty: into none
@@ -32,6 +41,8 @@ struct Options {
   Duration reservation_timeout = std::chrono::minutes(15);
   Duration sync_wait = std::chrono::seconds(5);
   Duration filter_deadline = std::chrono::seconds(20);
+  std::optional<Election> election;                   // none: this process always leads
+  ObjectRef own_pod;                                  // gets the role label; empty: none does
   bool legacy_metrics = false;                        // HAMi's old names as well
   Duration bind_deadline = std::chrono::seconds(29);  // below the extender's httpTimeout of 30 s
 };

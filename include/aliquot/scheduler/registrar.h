@@ -12,7 +12,8 @@
 // of these pods gets an event.
 //
 // Handshakes are written by a thread of its own in the background lane, one
-// patch per node; no decision waits for them.
+// patch per node; no decision waits for them. While another replica leads they
+// stay in the queue: a new leader writes those that are still wanted.
 //
 // Thread safety: any method from any thread.
 #pragma once
@@ -31,6 +32,7 @@
 #include "aliquot/core/vendor.h"
 #include "aliquot/kube/api.h"
 #include "aliquot/ledger/ledger.h"
+#include "aliquot/scheduler/leader.h"
 #include "aliquot/scheduler/options.h"
 
 namespace aliquot::scheduler {
@@ -39,7 +41,7 @@ class Registrar {
  public:
   // Everything given outlives it.
   Registrar(kube::Api& api, const core::Registry& registry, ledger::Ledger& ledger,
-            const Options& options, const Clock& clock, RecordEvent record);
+            const Leader& leader, const Options& options, const Clock& clock, RecordEvent record);
   ~Registrar() { Stop(); }
 
   // The node as the API server shows it now. `old`: as it was before, or null.
@@ -50,7 +52,8 @@ class Registrar {
   // that cannot be read those known before, and of a dead plugin none.
   bool Agrees(const kube::Node& now) const;
 
-  // Looks again at the nodes whose time has come: unanswered handshakes.
+  // Looks again at the nodes whose time has come (unanswered handshakes), and whether
+  // handshakes may be written now.
   void ExpireDue();
 
   void Start();  // the handshake thread
@@ -84,11 +87,13 @@ class Registrar {
   void Publish(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
   void TellOfFailedCards(const std::string& name, NodeState& state) REQUIRES_LOCK(mutex_);
   void Drop(const std::string& name) REQUIRES_LOCK(mutex_);
+  bool Idle() const REQUIRES_LOCK(mutex_) { return queue_.empty() || !leader_.Leads(); }
   bool WriteNextHandshake();
 
   kube::Api& api_;
   const core::Registry& registry_;
   ledger::Ledger& ledger_;
+  const Leader& leader_;
   const Options& options_;
   const Clock& clock_;
   const RecordEvent record_;

@@ -24,10 +24,12 @@
 #include "aliquot/scheduler/extender.h"
 #include "aliquot/scheduler/filter.h"
 #include "aliquot/scheduler/in_flight.h"
+#include "aliquot/scheduler/leader.h"
 #include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/node_lock.h"
 #include "aliquot/scheduler/options.h"
 #include "aliquot/scheduler/registrar.h"
+#include "aliquot/scheduler/role_label.h"
 #include "aliquot/scheduler/sync.h"
 
 namespace aliquot::scheduler {
@@ -60,25 +62,29 @@ class Scheduler : public Extender {
   kube::Store<kube::Pod>& pods() { return pods_; }
   kube::Store<kube::Node>& nodes() { return nodes_; }
   kube::Store<kube::ResourceQuota>& quotas() { return quotas_; }
+  kube::Store<kube::Lease>& leases() { return leases_; }
   const kube::Store<kube::Pod>& pods() const { return pods_; }
   const kube::Store<kube::Node>& nodes() const { return nodes_; }
   const kube::Store<kube::ResourceQuota>& quotas() const { return quotas_; }
+  const kube::Store<kube::Lease>& leases() const { return leases_; }
   PodEvents& pod_events() { return pod_events_; }
   NodeEvents& node_events() { return node_events_; }
   QuotaEvents& quota_events() { return quota_events_; }
+  Leader& lease_events() { return leader_; }
 
   const SyncState& sync() const { return sync_; }
+  const Leader& leader() const { return leader_; }
   const ledger::Ledger& ledger() const { return ledger_; }
   Auditor& auditor() { return auditor_; }
   const Auditor& auditor() const { return auditor_; }
   const core::Registry& registry() const { return registry_; }
   const Clock& clock() const { return clock_; }
 
-  // Handshakes, the audit, and what is done at its time: expiry of reservations and of
-  // unanswered handshakes.
+  // Handshakes, the audit, the role label, and what is done at its time: expiry of
+  // reservations and of unanswered handshakes.
   void Start();
-  // Wakes everybody who waits for caches or for a node lock, with an error; from
-  // here on nobody waits.
+  // Wakes everybody who waits for caches, for leadership or for a node lock, with an
+  // error; from here on nobody waits.
   void Drain();
   // Drains, and ends the background work. A call to the API server that is under
   // way there is waited for: shut the client down first.
@@ -93,6 +99,7 @@ class Scheduler : public Extender {
 
  private:
   void DoWhatIsDue();
+  void TellOfLeadership();
   void WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const;
   void WriteNodeLocks(MetricsText& text) const;
 
@@ -101,13 +108,16 @@ class Scheduler : public Extender {
   const core::Registry& registry_;
   Metrics metrics_;
   SyncState sync_;
+  Leader leader_;
   InFlight in_flight_;
   kube::Store<kube::Pod> pods_;
   kube::Store<kube::Node> nodes_;
   kube::Store<kube::ResourceQuota> quotas_;
+  kube::Store<kube::Lease> leases_;
   ledger::Ledger ledger_;
   NodeLocks locks_;
   Registrar registrar_;
+  RoleLabel role_label_;
   FilterService filter_;
   BindService bind_;
   AdmissionService admission_;
@@ -120,6 +130,7 @@ class Scheduler : public Extender {
   CondVar stop_;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<SteadyTime::rep> last_beat_;
+  bool led_ = false;  // the housekeeping's own: when it last looked
   std::thread housekeeping_;
 };
 

@@ -64,10 +64,13 @@ TEST_F(MeteredClientTest, CountsCallsByHowTheyEnded) {
 
 TEST_F(MeteredClientTest, TellsListsAndWatchesByTheirResource) {
   EXPECT_TRUE(client_.List("/api/v1/pods?limit=500", {}).ok());
-  EXPECT_TRUE(client_.List("/apis/coordination.k8s.io/v1/leases", {}).ok());
+  EXPECT_TRUE(
+      client_.List("/apis/coordination.k8s.io/v1/namespaces/lab/leases?limit=500", {}).ok());
+  EXPECT_TRUE(client_.List("/apis/apps/v1/deployments", {}).ok());
   EXPECT_FALSE(client_.Watch("/api/v1/resourcequotas?watch=true", 1s, nullptr, {}).ok());
   EXPECT_EQ(Told("aliquot_api_calls_total"),
             (Lines{R"({code="ok",resource="pods",verb="list"} 1)",
+                   R"({code="ok",resource="leases",verb="list"} 1)",
                    R"({code="ok",resource="other",verb="list"} 1)",
                    R"({code="gone",resource="resourcequotas",verb="watch"} 1)"}));
 }

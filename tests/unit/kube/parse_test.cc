@@ -172,6 +172,32 @@ TEST(ParseResourceQuotaTest, TellsScopedQuotasFromPlainOnes) {
   EXPECT_TRUE(scoped(R"({"hard":{"limits.a":"4"},"scopeSelector":{"matchExpressions":[]}})"));
 }
 
+TEST(ParseLeaseTest, ReadsWhoHoldsItForHowLong) {
+  const Result<Lease> lease = ParseLease(
+      R"({"metadata":{"namespace":"kube-system","name":"s","resourceVersion":"812"},
+          "spec":{"holderIdentity":"host-a_0b4c","leaseDurationSeconds":15,
+                  "renewTime":"2026-05-11T10:03:12.104113Z","leaseTransitions":3}})");
+  ASSERT_TRUE(lease) << lease.error().message;
+  EXPECT_EQ(lease->meta.name, "s");
+  EXPECT_EQ(lease->holder, "host-a_0b4c");
+  EXPECT_EQ(lease->duration, std::chrono::seconds(15));
+}
+
+TEST(ParseLeaseTest, WithoutHolderOrDurationItIsNobodys) {
+  for (const char* spec :
+       {"{}", "null", R"({"holderIdentity":null,"leaseDurationSeconds":null})"}) {
+    const Result<Lease> lease = ParseLease(R"({"spec":)" + std::string(spec) + "}");
+    ASSERT_TRUE(lease) << lease.error().message;
+    EXPECT_EQ(*lease, Lease());
+  }
+}
+
+TEST(ParseLeaseTest, ADurationIsANumberOf32Bits) {
+  for (const char* duration : {"\"15\"", "1.5", "2147483648", "-2147483649"})
+    EXPECT_FALSE(ParseLease(R"({"spec":{"leaseDurationSeconds":)" + std::string(duration) + "}}"))
+        << duration;
+}
+
 TEST(ParseListPageTest, HandsOutItemsAsPartsOfTheText) {
   const std::string text =
       R"({"kind":"PodList","items":[{"metadata":{"name":"a"}}, {"spec":7},{}],)"

@@ -228,6 +228,23 @@ TEST_F(ReflectorTest, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_NE(targets[4].find("&resourceVersion=10&"), std::string::npos) << targets[4];
 }
 
+TEST_F(ReflectorTest, FollowsOneLeaseOfANamespace) {
+  options_.ns = "lab";
+  options_.selectors = "fieldSelector=metadata.name%3Da";
+  source_.ListGives(Page({Object("a", "1")}, "7"));
+  source_.WatchGives({Event("MODIFIED", Object("a", "9"))});
+  Store<Lease> store;
+  Diary<Lease> diary(store);
+  Reflector<Lease> reflector(source_, store, diary, options_, clock_);
+  reflector.Start();
+  source_.WaitForTheEnd();
+  reflector.Stop();
+  EXPECT_EQ(diary.lines(), (Lines{"+a@1", "synced", "a@1>9"}));
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/lab/leases?";
+  EXPECT_EQ(source_.targets().at(0), leases + "limit=500&fieldSelector=metadata.name%3Da");
+  EXPECT_TRUE(source_.targets().at(1).starts_with(leases + "watch=true"));
+}
+
 TEST_F(ReflectorTest, WatchTimesAreDrawnAnewBetween5And10Minutes) {
   source_.ListGives(Page({}, "1"));
   for (int i = 0; i < 20; ++i) source_.WatchGives({});

@@ -16,6 +16,7 @@
 #include "scheduler/keys.h"
 #include "scheduler/node_reader.h"
 #include "support/fake_api.h"
+#include "support/kube_builders.h"
 
 namespace aliquot::scheduler {
 namespace {
@@ -198,10 +199,12 @@ class BindTest : public ::testing::Test {
   InFlight in_flight_;
   std::vector<Event> events_;
   Metrics metrics_{clock_};
+  const Leader leader_{std::nullopt, clock_};
   BindService service_{
       api_,
       pods_,
       nodes_,
+      leader_,
       registry_,
       ledger_,
       locks_,
@@ -624,7 +627,7 @@ TEST_F(BindTest, OthersGoOnWhileABindWaits) {
     for (const auto cache : {SyncState::kNodes, SyncState::kPods, SyncState::kQuotas})
       sync.SetSynced(cache);
     FilterService filter(
-        api_, pods_, sync, registry_, ledger_, in_flight_, options_, clock_,
+        api_, pods_, sync, leader_, registry_, ledger_, in_flight_, options_, clock_,
         [](const ObjectRef&, bool, std::string_view, const std::string&) {}, metrics_);
     FilterRequest request;
     request.pod = *api_.Put(GpuPod("r"));
@@ -636,6 +639,23 @@ TEST_F(BindTest, OthersGoOnWhileABindWaits) {
   });
   EXPECT_EQ(error, "");
   EXPECT_EQ(BoundTo(p), "n1");
+}
+
+TEST_F(BindTest, DevicesThatWereTakenWhileItWaitedAreNotBound) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  api_.on_call = [&](const FakeApi::Call& call) {
+    if (call.method != "PatchNode") return;
+    ledger::Holding holding;  // bound by another replica
+    holding.pod = {"default", "other", "uid-other"};
+    holding.node = "n1";
+    holding.allocation.push_back(testing::Held(*codec::ParsePodDevices("GPU-n1,NVIDIA,40000,0:;"),
+                                               registry_.Find("NVIDIA")->id()));
+    holding.kinds = {core::ContainerKind::kApp};
+    ledger_.Observe(std::move(holding));
+  };
+  EXPECT_EQ(Bind(p), "devices of pod default/p were taken while it waited for node n1");
+  EXPECT_EQ(BoundTo(p), "");
+  EXPECT_EQ(Lock(), std::nullopt);
 }
 
 TEST_F(BindTest, SecondCallForThePodWaitsForTheFirst) {
@@ -724,6 +744,71 @@ TEST_F(BindTest, ReleaseThatFailsDoesNotHideTheReason) {
   api_.FailNext("GetNode", {ErrorCode::kForbidden, "no"}, 9);
   EXPECT_EQ(Bind(p), "refused");
   EXPECT_EQ(Lock(), kLockOfP);
+}
+
+// ---- replicas, of which one leads
+
+class ElectedBindTest : public BindTest {
+ protected:
+  ElectedBindTest() { options_.election = election_; }
+
+  std::string Bind(const ObjectRef& ref) {
+    return elected_.Bind({ref.name, ref.ns, ref.uid, "n1"}, Context()).error;
+  }
+  void HeldBy(const std::string& holder) { elector_.OnUpsert(nullptr, testing::KubeLease(holder)); }
+
+  const Election election_{"kube-system", "hami-scheduler", "us"};
+  const std::string refusal_ =
+      "this replica does not lead: lease kube-system/hami-scheduler is held by \"other_1\"";
+  Leader elector_{election_, clock_};
+  BindService elected_{api_,
+                       pods_,
+                       nodes_,
+                       elector_,
+                       registry_,
+                       ledger_,
+                       locks_,
+                       in_flight_,
+                       options_,
+                       clock_,
+                       [](const ObjectRef&, bool, std::string_view, const std::string&) {},
+                       metrics_};
+};
+
+TEST_F(ElectedBindTest, AFollowerBindsNothing) {
+  HeldBy("other_1");
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  EXPECT_EQ(Bind(p), refusal_);
+  EXPECT_TRUE(api_.calls().empty());
+  EXPECT_EQ(Held(p), "n1");
+}
+
+TEST_F(ElectedBindTest, ALeaderOfBeforeDoesNotBindWhatHasWaitedForTheLock) {
+  HeldBy("us_1");
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  api_.on_call = [&](const FakeApi::Call& call) {
+    if (call.method == "PatchNode") HeldBy("other_1");
+  };
+  EXPECT_EQ(Bind(p), refusal_);
+  EXPECT_EQ(BoundTo(p), "");
+  EXPECT_EQ(Lock(), std::nullopt);
+  EXPECT_EQ(api_.CountCalls("Bind"), 0U);
+}
+
+TEST_F(ElectedBindTest, TheBindingSaysWhatIsBoundWhateverWasWrittenSince) {
+  HeldBy("us_1");
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  api_.on_call = [&](const FakeApi::Call& call) {
+    if (call.method != "Bind") return;
+    kube::Pod pod = *api_.pod(p.ns, p.name);
+    pod.meta.annotations[kAllocated] = "GPU-n2,NVIDIA,2000,0:;";
+    pod.meta.annotations["hami.io/vgpu-node"] = pod.meta.labels["hami.io/vgpu-node"] = "n2";
+    api_.Put(pod);
+  };
+  EXPECT_EQ(Bind(p), "");
+  EXPECT_EQ(Annotation(p, kAllocated), kShares);
+  EXPECT_EQ(Annotation(p, "hami.io/vgpu-node"), "n1");
+  EXPECT_EQ(api_.pod(p.ns, p.name)->meta.labels.at("hami.io/vgpu-node"), "n1");
 }
 
 // ---- the assignment travels with the binding

@@ -162,6 +162,7 @@ class FilterTest : public ::testing::Test {
   FakeApi api_;
   kube::Store<kube::Pod> pods_;
   SyncState sync_;
+  const Leader leader_{std::nullopt, clock_};
   ledger::Ledger ledger_{ChartRegistry(), clock_};
   InFlight in_flight_;
   Options options_;
@@ -171,6 +172,7 @@ class FilterTest : public ::testing::Test {
       api_,
       pods_,
       sync_,
+      leader_,
       ChartRegistry(),
       ledger_,
       in_flight_,
@@ -284,8 +286,8 @@ TEST_F(FilterTest, InBindModeNothingIsWrittenYet) {
 
 TEST_F(FilterTest, APodWithoutDeviceRequestsKeepsItsNodes) {
   SyncState never;
-  FilterService unsynced(api_, pods_, never, ChartRegistry(), ledger_, in_flight_, options_, clock_,
-                         nullptr, metrics_);
+  FilterService unsynced(api_, pods_, never, leader_, ChartRegistry(), ledger_, in_flight_,
+                         options_, clock_, nullptr, metrics_);
   FilterRequest request;
   request.pod = KubePod("p").App();
   request.node_names = {"n9", "n1"};
@@ -595,6 +597,7 @@ class UnsyncedFilterTest : public FilterTest {
   FilterService unsynced_{api_,
                           pods_,
                           fresh_,
+                          leader_,
                           ChartRegistry(),
                           ledger_,
                           in_flight_,
@@ -631,6 +634,118 @@ TEST_F(UnsyncedFilterTest, CompleteInTimeTheyAnswer) {
             }),
             Chose("n1"));
   lists.join();
+}
+
+// ---- replicas, of which one leads
+
+class ElectedFilterTest : public FilterTest {
+ protected:
+  ElectedFilterTest() {
+    options_.election = election_;
+    options_.sync_wait = 10ms;
+    AddNode("n1", {{.id = "G0"}});
+  }
+
+  FilterAnswer Ask(std::function<bool()> gone = nullptr) {
+    FilterRequest request;
+    request.pod = *api_.pod("team", "p");
+    request.node_names = {"n1"};
+    return Ask(request, std::move(gone));
+  }
+  FilterAnswer Ask(const FilterRequest& request, std::function<bool()> gone = nullptr) {
+    return elected_.Filter(request, {std::chrono::steady_clock::now(), std::move(gone)});
+  }
+  void HeldBy(const std::string& holder) { elector_.OnUpsert(nullptr, testing::KubeLease(holder)); }
+
+  const Election election_{"kube-system", "hami-scheduler", "us"};
+  Leader elector_{election_, clock_};
+  FilterService elected_{api_,
+                         pods_,
+                         sync_,
+                         elector_,
+                         ChartRegistry(),
+                         ledger_,
+                         in_flight_,
+                         options_,
+                         clock_,
+                         [](const ObjectRef&, bool, std::string_view, const std::string&) {},
+                         metrics_};
+};
+
+TEST_F(ElectedFilterTest, AFollowerPlacesNothing) {
+  HeldBy("other_1");
+  api_.Put(KubePod("p").App(kAsk).Annotate(kNodeKey, "n1"));
+  EXPECT_EQ(Ask().error,
+            "scheduler caches are not synced (this replica does not lead: lease "
+            "kube-system/hami-scheduler is held by \"other_1\")");
+  api_.Put(KubePod("p").App({.gpu = "-1"}).Annotate(kNodeKey, "n1"));
+  EXPECT_NE(Ask().error, "");
+  EXPECT_TRUE(api_.calls().empty());
+  EXPECT_FALSE(Holds("uid-p"));
+}
+
+TEST_F(ElectedFilterTest, AFollowerAnswersWhatNeedsNoDecision) {
+  HeldBy("other_1");
+  api_.Put(KubePod("p").App());
+  EXPECT_EQ(Ask().node_names, std::vector<std::string_view>{"n1"});
+  FilterRequest simulation;
+  simulation.pod = KubePod("p").App(kAsk);
+  simulation.simulation = true;
+  simulation.nodes.push_back({KubeNode("n1", {{.id = "G0"}}), "{}"});
+  EXPECT_EQ(Ask(simulation).nodes, std::vector<size_t>{0});
+}
+
+TEST_F(ElectedFilterTest, LeadershipIsWaitedForAMoment) {
+  options_.sync_wait = 60s;
+  api_.Put(KubePod("p").App(kAsk));
+  std::atomic<bool> waiting = false;
+  std::thread lease([&] {
+    while (!waiting) std::this_thread::yield();
+    HeldBy("us_1");
+  });
+  const FilterAnswer answer = Ask([&] {
+    waiting = true;
+    return false;
+  });
+  lease.join();
+  EXPECT_EQ(answer.node_names, std::vector<std::string_view>{"n1"});
+}
+
+TEST_F(ElectedFilterTest, ALeaseThatHasRunOutCountsForNothing) {
+  HeldBy("us_1");
+  clock_.Advance(15s);
+  api_.Put(KubePod("p").App(kAsk));
+  EXPECT_NE(Ask().error, "");
+  EXPECT_TRUE(api_.calls().empty());
+}
+
+TEST_F(ElectedFilterTest, WhatAnotherReplicaHasWrittenSinceStays) {
+  HeldBy("us_1");
+  api_.Put(KubePod("p").App(kAsk));
+  api_.on_call = [&](const FakeApi::Call& call) {
+    api_.on_call = nullptr;
+    EXPECT_EQ(call.method, "PatchPod");
+    api_.Put(KubePod("p").App(kAsk).Annotate(kNodeKey, "n9"));
+  };
+  EXPECT_EQ(Ask().error, "the object has been modified");
+  EXPECT_EQ(Annotations().at(kNodeKey), "n9");
+  EXPECT_FALSE(Holds("uid-p"));
+}
+
+TEST_F(ElectedFilterTest, OurOwnWritesAreNoObstacleToTheNext) {
+  HeldBy("us_1");
+  api_.Put(KubePod("p").App(kAsk));
+  FilterRequest request;  // always the same copy of the pod, as within one attempt
+  request.pod = *api_.pod("team", "p");
+  request.node_names = {"n1"};
+  EXPECT_EQ(Ask(request).error, "");
+  EXPECT_EQ(Ask(request).error, "");
+  request.node_names = {"n9"};
+  EXPECT_EQ(Ask(request).unresolvable.size(), 1U);
+  EXPECT_FALSE(Annotations().contains(kNodeKey));
+  request.node_names = {"n1"};
+  EXPECT_EQ(Ask(request).error, "");
+  EXPECT_EQ(Annotations().at(kNodeKey), "n1");
 }
 
 // ---- simulation

@@ -164,7 +164,12 @@ TEST_F(MetricsTest, TheOldestNodeLockIsTold) {
   node.meta.annotations["hami.io/mutex.lock"] = "0001-01-01,nobody";
   api_.Put(node);
   EXPECT_EQ(Told("aliquot_node_locks"), Lines{"2"});
+  EXPECT_EQ(Told("aliquot_node_lock_age_seconds"), Lines{R"({node="n2"} 30)"});
   EXPECT_EQ(Told("aliquot_node_lock_oldest_age_seconds"), Lines{"30"});
+}
+
+TEST_F(MetricsTest, WithoutAnElectionThisReplicaLeads) {
+  EXPECT_EQ(Told("aliquot_leader"), Lines{"1"});
 }
 
 // ---- HAMi's

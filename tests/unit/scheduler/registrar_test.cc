@@ -125,11 +125,13 @@ class RegistrarTest : public ::testing::Test {
   FakeApi api_;
   Options options_;
   ledger::Ledger ledger_{ThreeVendors(), clock_};
+  Leader leader_{std::nullopt, clock_};
   std::vector<std::string> events_;  // "pod reason: message"
   Registrar registrar_{
       api_,
       ThreeVendors(),
       ledger_,
+      leader_,
       options_,
       clock_,
       [this](const ObjectRef& pod, bool, std::string_view reason, std::string message) {
@@ -200,6 +202,59 @@ TEST_F(RegistrarTest, HandshakesAreBackgroundWork) {
   EXPECT_EQ(api_.calls().at(0).method, "PatchNode");
   EXPECT_EQ(api_.calls().at(0).target, "n1");
   EXPECT_EQ(api_.calls().at(0).options.lane, kube::Lane::kBackground);
+}
+
+class FollowerRegistrarTest : public RegistrarTest {
+ protected:
+  FollowerRegistrarTest() {
+    api_.on_node = [this](const auto& before, const auto& now) {
+      follower_.OnNode(before.get(), *now);
+    };
+  }
+  std::vector<std::string> Asked() {
+    api_.ForgetCalls();
+    follower_.WriteHandshakes();
+    std::vector<std::string> nodes;
+    for (const FakeApi::Call& call : api_.calls()) nodes.push_back(call.target);
+    return nodes;
+  }
+  void HeldBy(const std::string& holder) { elected_.OnUpsert(nullptr, testing::KubeLease(holder)); }
+
+  Leader elected_{Election{"kube-system", "hami-scheduler", "us"}, clock_};
+  Registrar follower_{api_, ThreeVendors(), ledger_, elected_, options_, clock_};
+};
+
+TEST_F(FollowerRegistrarTest, KnowsTheCardsAndAsksNobody) {
+  HeldBy("other_1");
+  api_.Put(Nvidia("8", {}));
+  EXPECT_EQ(Cards(), "G0");
+  EXPECT_TRUE(Asked().empty());
+  api_.Put(Nvidia("0", "Requesting_2025-12-31 23:59:00"));  // the leader did, and in vain
+  EXPECT_EQ(Cards(), "");
+}
+
+TEST_F(FollowerRegistrarTest, ANewLeaderAsksWhereNobodyHas) {
+  HeldBy("other_1");
+  api_.Put(Nvidia("8", {}));
+  kube::Node asked = Nvidia("8", {});
+  asked.meta.name = "n2";
+  api_.Put(asked);
+  asked.meta.annotations[kHandshakeKey] = "Requesting_2026-01-01 00:00:00";
+  api_.Put(asked);  // by the leader before us
+  HeldBy("us_1");
+  EXPECT_EQ(Asked(), std::vector<std::string>{"n1"});
+  Annotate(kHandshakeKey, "Reported_2026-01-01 00:00:01");
+  clock_.Advance(15s);
+  EXPECT_TRUE(Asked().empty()) << "the lease has run out";
+}
+
+TEST_F(FollowerRegistrarTest, ItsThreadBeginsToWriteWhenItLeads) {
+  api_.Put(Nvidia("8", {}));
+  follower_.Start();
+  HeldBy("us_1");
+  while (api_.CountCalls("PatchNode") == 0) follower_.ExpireDue();
+  follower_.Stop();
+  EXPECT_EQ(Handshake(), "Requesting_2026-01-01 00:00:00");
 }
 
 TEST_F(RegistrarTest, OnePatchAsksAllVendorsOfTheNodeAndNoOthers) {
