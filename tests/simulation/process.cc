@@ -1,7 +1,7 @@
 #include "simulation/process.h"
 
 #include "aliquot/base/strings.h"
-#include "aliquot/kube/client.h"
+#include "aliquot/kube/http.h"
 
 namespace aliquot::simulation {
 namespace {

@@ -221,7 +221,13 @@ class FollowerRegistrarTest : public RegistrarTest {
   void HeldBy(const std::string& holder) { elected_.OnUpsert(nullptr, testing::KubeLease(holder)); }
 
   Leader elected_{Election{"kube-system", "hami-scheduler", "us"}, clock_};
-  Registrar follower_{api_, ThreeVendors(), ledger_, elected_, options_, clock_};
+  Registrar follower_{api_,
+                      ThreeVendors(),
+                      ledger_,
+                      elected_,
+                      options_,
+                      clock_,
+                      [](const ObjectRef&, bool, std::string_view, const std::string&) {}};
 };
 
 TEST_F(FollowerRegistrarTest, KnowsTheCardsAndAsksNobody) {
