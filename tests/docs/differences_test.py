@@ -26,10 +26,10 @@ def tests_there_are():
     scrapes = {f"metrics/{path.stem}" for path in METRICS.glob("*.json")}
     unit = {".".join(names) for path in (ROOT / "tests/unit").rglob("*.cc")
             for names in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", path.read_text(), re.MULTILINE)}
-    scenarios = re.search(r"^SCENARIOS = .*?\bin \((.*?)\)}", (ROOT / "tests/e2e/run").read_text(),
-                          re.MULTILINE | re.DOTALL)
+    scenarios = {name for file in ("run", "faults.py")
+                 for name in re.findall(r"^def (\w+)\(stage\):", (ROOT / "tests/e2e" / file).read_text(), re.MULTILINE)}
     checks = re.search(r"^CHECKS = \((.*?)\)", (ROOT / "tests/chart/run").read_text(), re.MULTILINE | re.DOTALL)
-    return (cases | scrapes | unit | {f"e2e:{name}" for name in scenarios[1].split(", ")}
+    return (cases | scrapes | unit | {f"e2e:{name}" for name in scenarios}
             | {f"chart:{name}" for name in checks[1].replace(",", " ").split()})
 
 
