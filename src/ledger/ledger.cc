@@ -201,6 +201,14 @@ void Ledger::MarkBound(std::string_view uid) {
   it->second.since = clock_.Steady();
 }
 
+void Ledger::MarkBound(Holding written) {
+  MutexLock lock(mutex_);
+  const auto it = pods_.find(written.pod.uid);
+  if (it == pods_.end() || it->second.bound) return;
+  Drop(it);
+  if (!written.empty()) Add(std::move(written), /*bound=*/true);
+}
+
 bool Ledger::Remove(std::string_view uid) {
   MutexLock lock(mutex_);
   const auto it = pods_.find(uid);

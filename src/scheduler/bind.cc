@@ -337,8 +337,10 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
   if (outcome.end == Outcome::kBound || outcome.end == Outcome::kAlreadyBound) {
     if (pod_->terminal())  // the caches have seen its end, or never see it
       s_.ledger_.Forget(ref_.uid);
-    else
+    else if (pod_->node_name.empty())  // as it was when our Binding was accepted
       s_.ledger_.MarkBound(ref_.uid);
+    else
+      s_.ledger_.MarkBound(HoldingOf(*pod_, node_, s_.registry_).holding);
     reservation_.Commit();
     if (outcome.end == Outcome::kBound)
       s_.record_(ref_, false, "BindingSucceed",

@@ -36,15 +36,15 @@ void PodEvents::OnDelete(const std::shared_ptr<const kube::Pod>& last) {
   locks_.OnPod(*last);
 }
 
-// A pod may be created, bound by us, and gone between two lists: nothing else tells us of its
-// end then.
+// A pod may be created, placed by us, and gone between two lists: nothing else tells us of its
+// end then. Whoever had something before the list was asked for was there, and would be in it.
 void PodEvents::OnListed(SteadyTime asked) {
   constexpr size_t kAtOnce = 64;  // copied while the ledger is held
   std::string last;
   for (bool more = true; more;) {
     const std::vector<ledger::Ledger::Held> pods = ledger_.PodsAfter(last, kAtOnce);
     for (const ledger::Ledger::Held& held : pods) {
-      if (!held.bound || held.since >= asked) continue;
+      if (held.since >= asked) continue;
       const auto cached = pods_.Get(held.pod.ns, held.pod.name);
       if (cached != nullptr && cached->meta.uid == held.pod.uid) continue;
       ledger_.Remove(held.pod.uid);

@@ -127,6 +127,8 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
       metrics_.Timed(Stage::kFilterWait, [&] { return in_flight_.Enter(ref.uid, deadline); });
   if (!turn) return ErrorAnswer("pod " + Display(ref) + " is being scheduled by another call");
   if (!leader_.Wait(sync_deadline, context.caller_gone)) return not_synced();
+  if (const std::string node = BoundTo(request.pod); !node.empty())
+    return ErrorAnswer("pod " + Display(ref) + " is already assigned to node " + node);
   if (pod != nullptr) return Place(request, *pod, context);
 
   const std::string reason = std::get<core::InvalidRequest>(parsed).ToString();
@@ -135,6 +137,17 @@ FilterAnswer FilterService::Filter(const FilterRequest& request, const RequestCo
   record_(ref, true, kFailed, core::DescribeRefusal(request.node_names.size(), reason));
   log::Info("Refused pod", {{"pod", Display(ref)}, {"reason", reason}});
   return RefuseUnreadable(request, reason);
+}
+
+// By any of the copies that there are: what is written on a bound pod stays. The ledger does
+// not know of those that have finished or hold nothing, the cache not of those that have finished.
+std::string FilterService::BoundTo(const kube::Pod& pod) const {
+  if (!pod.node_name.empty()) return pod.node_name;
+  const auto cached = pods_.Get(pod.meta.ns, pod.meta.name);
+  if (cached && cached->meta.uid == pod.meta.uid && !cached->node_name.empty())
+    return cached->node_name;
+  const auto held = ledger_.Find(pod.meta.uid);
+  return held && held->bound ? held->node : "";
 }
 
 FilterAnswer FilterService::RefuseUnreadable(const FilterRequest& request,
@@ -152,9 +165,6 @@ FilterAnswer FilterService::Place(const FilterRequest& request, const core::PodR
   const SteadyTime deadline = context.received + options_.filter_deadline;
   const std::vector<std::string_view>& names = request.node_names;
   FilterAnswer answer;
-
-  if (const auto held = ledger_.Find(pod.pod.uid); held && held->bound)
-    return ErrorAnswer("pod " + Display(pod.pod) + " is already assigned to node " + held->node);
 
   const Result<core::SchedulePolicy> policy =
       core::ResolvePolicy(request.pod.meta.annotations, options_.policy);

@@ -126,6 +126,10 @@ class Ledger {
   // been seen before our own call returned).
   void MarkBound(std::string_view uid);
 
+  // The same of a pod that was found bound, perhaps by another scheduler: it counts
+  // with what is written on it, not with what was reserved.
+  void MarkBound(Holding written);
+
   // The pod is terminal or gone: whatever it holds is given back. True if it
   // held something.
   bool Remove(std::string_view uid);

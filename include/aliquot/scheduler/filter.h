@@ -39,6 +39,7 @@ class FilterService {
   FilterAnswer Place(const FilterRequest& request, const core::PodRequest& pod,
                      const RequestContext& context);
   FilterAnswer Simulate(const FilterRequest& request, const core::PodRequest& pod);
+  std::string BoundTo(const kube::Pod& pod) const;
   FilterAnswer RefuseUnreadable(const FilterRequest& request, const std::string& reason);
   Result<void> WriteAssignment(const FilterRequest& request, const StringMap& annotations,
                                SteadyTime deadline);

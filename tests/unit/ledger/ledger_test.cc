@@ -441,6 +441,24 @@ TEST_F(LedgerTest, MarkBoundKeepsTheChargeAndEndsTheReservation) {
   EXPECT_FALSE(ledger_.Find("unknown").has_value());
 }
 
+TEST_F(LedgerTest, APodFoundBoundCountsWithWhatIsWrittenOnIt) {
+  SetNode("n1", {Card(kA, "0"), Card(kA, "1")});
+  auto outcome = Schedule(Request("p", {{.memory = 100}}), {"n1"});
+  const std::string chosen =
+      outcome.decision.allocation.front().containers.front().front().device_id;
+  const std::string other = chosen == "0" ? "1" : "0";
+  ledger_.MarkBound(Hold("p", "n1", {{ShareOf(other, 70)}}));
+  outcome.reservation.Forget();
+  EXPECT_EQ(Use("n1", chosen), kIdle);
+  EXPECT_EQ(Use("n1", other), (DeviceUse{1, 70, 0}));
+  EXPECT_TRUE(ledger_.Find("p")->bound);
+
+  ledger_.MarkBound(Hold("p", "n1", {{ShareOf(other, 7)}}));
+  ledger_.MarkBound(Hold("unknown", "n1", {{ShareOf(other, 7)}}));
+  EXPECT_EQ(Use("n1", other), (DeviceUse{1, 70, 0}));
+  EXPECT_FALSE(ledger_.Find("unknown").has_value());
+}
+
 TEST_F(LedgerTest, ABoundPodIsRefusedEverywhereAndKeepsWhatItHolds) {
   SetNode("n1", {Card(kA, "0")});
   ledger_.Observe(Hold("p", "n1", {{ShareOf("0", 100)}}));

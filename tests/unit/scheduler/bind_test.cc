@@ -727,6 +727,22 @@ TEST_F(BindTest, ConflictIsExplainedByThePodItself) {
   EXPECT_EQ(Lock(), std::nullopt);
 }
 
+TEST_F(BindTest, APodThatAnotherHasBoundHereHoldsWhatThatOneGaveIt) {
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  ASSERT_EQ(ledger_.Find(p.uid)->allocation.front().containers.front().front().memory, 2000);
+  feed_ = false;  // our cache lags behind
+  api_.on_call = [&](const FakeApi::Call& call) {
+    if (call.method != "Bind") return;
+    kube::Pod pod = *api_.pod("default", "p");
+    pod.node_name = "n1";
+    pod.meta.annotations["hami.io/vgpu-devices-allocated"] = "GPU-n1,NVIDIA,77,7:;";
+    api_.Put(pod);
+  };
+  EXPECT_EQ(Bind(p), "");
+  EXPECT_EQ(Held(p), "n1 bound");
+  EXPECT_EQ(ledger_.Find(p.uid)->allocation.front().containers.front().front().memory, 77);
+}
+
 TEST_F(BindTest, PodThatGoesBeforeTheBindingIsFinal) {
   const ObjectRef p = AddFiltered(GpuPod("p"));
   api_.on_call = [&](const FakeApi::Call& call) {

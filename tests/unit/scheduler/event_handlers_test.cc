@@ -182,6 +182,21 @@ TEST_F(EventHandlersTest, APodThatCameAndWentBetweenTwoListsHoldsNothing) {
   EXPECT_EQ(scheduler_.ledger().Count().bound, 0U);
 }
 
+TEST_F(EventHandlersTest, APodThatIsNotListedIsPromisedNothing) {
+  const kube::Pod pod = KubePod("p").App(kAsk);
+  const auto follow = std::exchange(api_.on_pod, nullptr);
+  api_.Put(pod);
+  EXPECT_EQ(Filter(pod), "n1");
+  api_.RemovePod("team", "p");
+  api_.on_pod = follow;
+  const SteadyTime promised = clock_.Steady();
+  clock_.Advance(1s);
+  scheduler_.pod_events().OnListed(promised);  // may have been answered before the pod was there
+  EXPECT_EQ(scheduler_.ledger().Count().reservations, 1U);
+  scheduler_.pod_events().OnListed(clock_.Steady());
+  EXPECT_EQ(scheduler_.ledger().Count().reservations, 0U);
+}
+
 TEST_F(EventHandlersTest, AListLeavesAloneWhatIsInTheCache) {
   api_.Put(KubePod("p").App(kAsk).On("n1", "G0,NVIDIA,3000,30:;"));
   clock_.Advance(1s);

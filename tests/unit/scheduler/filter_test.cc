@@ -554,6 +554,23 @@ TEST_F(FilterTest, ABoundPodIsNotPlacedAgain) {
   EXPECT_TRUE(api_.calls().empty());
 }
 
+TEST_F(FilterTest, WhatIsWrittenOnABoundPodStays) {
+  AddNode("n1", {{.id = "G0"}});
+  const Answer bound = Failed("pod team/p is already assigned to node n9");
+  const auto with = [](const Ask& ask, const std::string& node) {
+    KubePod pod = KubePod("p").App(ask).On("n9", "X,NVIDIA,1,1:;");
+    pod->node_name = node;
+    return kube::Pod(pod);
+  };
+  for (const Ask& ask : {kAsk, Ask{.gpu = "99"}, Ask{.gpu = "1", .mem = "1m"}}) {
+    EXPECT_EQ(Filter(with(ask, "n9"), {"n1"}), bound) << "as the request says: it has finished";
+    pods_.Put(std::make_shared<kube::Pod>(with(ask, "n9")));
+    EXPECT_EQ(Filter(with(ask, ""), {"n1"}), bound) << "as the cache says";
+    pods_.Remove("team", "p");
+  }
+  EXPECT_TRUE(api_.calls().empty());
+}
+
 TEST_F(FilterTest, APodIsPlacedByOneCallAtATime) {
   options_.filter_deadline = 20ms;
   AddNode("n1", {{.id = "G0"}});
