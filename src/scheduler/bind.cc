@@ -77,6 +77,7 @@ class BindService::Attempt {
   Step Judge(const kube::Pod& pod) const;
   Step FindNode();
   Step ParseRequest();
+  Step WaitForCaches() const;
   Step FindReservation();
   Step Reserve();
   Step Patch(const StringMap& annotations, const std::vector<std::string>& stale);
@@ -122,6 +123,7 @@ Outcome BindService::Attempt::Bind() {
   if (Step end = FindNode()) return *end;
   if (Step end = ParseRequest()) return *end;
   if (!request_.empty()) {
+    if (Step end = WaitForCaches()) return *end;
     if (Step end = FindReservation()) return *end;
     if (Step end = CheckLeader()) return *end;
     if (Step end = s_.metrics_.Timed(Stage::kBindLock, [&] { return TakeLocks(); })) return *end;
@@ -192,6 +194,12 @@ Step BindService::Attempt::ParseRequest() {
     return Outcome{Outcome::kFinal, node_ + ": " + invalid->ToString()};
   request_ = std::get<core::PodRequest>(std::move(parsed));
   return {};
+}
+
+Step BindService::Attempt::WaitForCaches() const {
+  const SteadyTime until = std::min(context_.received + s_.options_.sync_wait, call_.deadline);
+  if (s_.sync_.Wait(until, context_.caller_gone)) return {};
+  return Outcome{Outcome::kRetry, "scheduler caches are not synced"};
 }
 
 // The filter's, if it still holds good, or a new one. The Binding carries the assignment also
@@ -361,13 +369,15 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
 }
 
 BindService::BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
-                         const kube::Store<kube::Node>& nodes, const Leader& leader,
-                         const core::Registry& registry, ledger::Ledger& ledger, NodeLocks& locks,
-                         InFlight& in_flight, const Options& options, const Clock& clock,
-                         RecordEvent record, Metrics& metrics)
+                         const kube::Store<kube::Node>& nodes, const SyncState& sync,
+                         const Leader& leader, const core::Registry& registry,
+                         ledger::Ledger& ledger, NodeLocks& locks, InFlight& in_flight,
+                         const Options& options, const Clock& clock, RecordEvent record,
+                         Metrics& metrics)
     : api_(api),
       pods_(pods),
       nodes_(nodes),
+      sync_(sync),
       leader_(leader),
       registry_(registry),
       ledger_(ledger),

@@ -153,16 +153,23 @@ void Model::CatchUp(const Witness* by) {
       take(piece->text);
     }
   };
-  lines(*node_changes_, [&](std::string_view line) { TakeNode(line); });
+  lines(*node_changes_, [&](std::string_view line) { TakeNode(line, by); });
   lines(*pod_changes_, [&](std::string_view line) { TakePod(line, by); });
 }
 
-void Model::TakeNode(std::string_view line) {
+void Model::TakeNode(std::string_view line, const Witness* by) {
   const Result<WatchEvent> event = kube::ParseWatchEvent(line);
   ALIQUOT_CHECK(event.ok() && event->type != WatchEvent::Type::kError);
   auto node = std::make_shared<const kube::Node>(kube::ParseNode(event->object).value());
   NodeHistory& history = nodes_[node->meta.name];
   const bool deleted = event->type == WatchEvent::Type::kDeleted;
+  if (history.now == nullptr) history.created = Version(node->meta);
+  if (history.now != nullptr && !deleted && by != nullptr)
+    for (const Hardware& hardware : AllHardware()) {
+      const std::string before = TextAt(history.now->meta.annotations, hardware.lock_key);
+      if (!before.empty() && TextAt(node->meta.annotations, hardware.lock_key).empty())
+        history.unlocks.push_back({Version(node->meta), by->id(), before});
+    }
   history.inventories.emplace_back(Version(node->meta), deleted ? Inventory() : InventoryOf(*node));
   history.now = deleted ? nullptr : node;
 }
@@ -227,12 +234,28 @@ void Model::JudgeBinding(const PodState& state, const Witness& by) {
       holders.emplace(Describe(*other.pod), TakenBy(*other.pod));
   CheckCards(what, pod.node_name, by.NodeVersionAtBind(pod.meta.uid), holders, taken);
 
-  const auto node = Node(pod.node_name);
+  CheckLock(what, pod, by);
+}
+
+// S5, but for what has been taken from the process since it began to bind: the node was
+// deleted and is back without any lock, or another process, which binds the same pod, has
+// given the lock back. The lock names a pod, not a process.
+void Model::CheckLock(const std::string& what, const kube::Pod& pod, const Witness& by) const {
+  const auto at = nodes_.find(pod.node_name);
+  if (at == nodes_.end() || at->second.now == nullptr) return;
+  const NodeHistory& node = at->second;
+  const uint64_t since = by.NodeVersionAtBind(pod.meta.uid);
+  const std::string owner = "," + pod.meta.ns + "," + pod.meta.name;
+  const bool lost =
+      node.created > since ||
+      std::ranges::any_of(node.unlocks, [&](const NodeHistory::Unlock& unlock) {
+        return unlock.version > since && unlock.by != by.id() && unlock.text.ends_with(owner);
+      });
   for (const Hardware& hardware : AllHardware()) {
     // Cambricon's names no owner, so that anybody may have given it back.
-    if (!Asks(pod, hardware) || node == nullptr || hardware.vendor == "MLU") continue;
-    const std::string lock = TextAt(node->meta.annotations, hardware.lock_key);
-    if (!lock.ends_with("," + pod.meta.ns + "," + pod.meta.name))
+    if (!Asks(pod, hardware) || hardware.vendor == "MLU") continue;
+    const std::string lock = TextAt(node.now->meta.annotations, hardware.lock_key);
+    if (!lost && !lock.ends_with(owner))
       journal_.Violation("S5", what + ": the lock of the node is \"" + lock + "\"");
   }
 }

@@ -81,13 +81,22 @@ class Model {
   struct NodeHistory {
     std::vector<std::pair<uint64_t, Inventory>> inventories;  // ascending by version
     std::shared_ptr<const kube::Node> now;                    // null: deleted
+    uint64_t created = 0;                                     // version of this object's first
+    // Locks that processes have removed: their texts, ascending by version.
+    struct Unlock {
+      uint64_t version;
+      int by;
+      std::string text;
+    };
+    std::vector<Unlock> unlocks;
   };
 
   void Follow();
-  void TakeNode(std::string_view line);
+  void TakeNode(std::string_view line, const Witness* by);
   void TakePod(std::string_view line, const Witness* by);
   void JudgeBinding(const PodState& state, const Witness& by);
   void JudgeEdit(const kube::Pod& before, const kube::Pod& now, const Witness* by) const;
+  void CheckLock(const std::string& what, const kube::Pod& pod, const Witness& by) const;
   void CheckCards(const std::string& what, const std::string& node, uint64_t since,
                   const std::map<std::string, TakenCards>& holders, const TakenCards& cards) const;
 

@@ -1,6 +1,8 @@
 // BindService: /bind. Checks the pod, its reservation and its node, takes the
 // node's lock, and binds. A pod without a reservation gets one on the named
-// node. A call for a pod that is bound there already is a success.
+// node. For a pod with devices the caches are waited for, as /filter does: until
+// then the ledger does not know who has what. A call for a pod that is bound there already is a
+// success.
 //
 // Errors are texts in the answer. One that is final (pod or node gone, bound
 // elsewhere, refused by the API server) gives the reservation back; any other
@@ -20,6 +22,7 @@
 #include "aliquot/scheduler/metrics.h"
 #include "aliquot/scheduler/node_lock.h"
 #include "aliquot/scheduler/options.h"
+#include "aliquot/scheduler/sync.h"
 
 namespace aliquot::scheduler {
 
@@ -27,7 +30,7 @@ class BindService {
  public:
   // Everything given outlives it.
   BindService(kube::Api& api, const kube::Store<kube::Pod>& pods,
-              const kube::Store<kube::Node>& nodes, const Leader& leader,
+              const kube::Store<kube::Node>& nodes, const SyncState& sync, const Leader& leader,
               const core::Registry& registry, ledger::Ledger& ledger, NodeLocks& locks,
               InFlight& in_flight, const Options& options, const Clock& clock, RecordEvent record,
               Metrics& metrics);
@@ -40,6 +43,7 @@ class BindService {
   kube::Api& api_;
   const kube::Store<kube::Pod>& pods_;
   const kube::Store<kube::Node>& nodes_;
+  const SyncState& sync_;
   const Leader& leader_;
   const core::Registry& registry_;
   ledger::Ledger& ledger_;

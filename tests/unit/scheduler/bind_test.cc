@@ -85,6 +85,8 @@ class BindTest : public ::testing::Test {
       }
       locks_.OnPod(now == nullptr ? *before : *now);
     };
+    for (const auto cache : {SyncState::kNodes, SyncState::kPods}) sync_.SetSynced(cache);
+    sync_.SetSynced(SyncState::kQuotas);
     AddNode("n1");
     AddNode("n2");
   }
@@ -200,10 +202,12 @@ class BindTest : public ::testing::Test {
   std::vector<Event> events_;
   Metrics metrics_{clock_};
   const Leader leader_{std::nullopt, clock_};
+  SyncState sync_;
   BindService service_{
       api_,
       pods_,
       nodes_,
+      sync_,
       leader_,
       registry_,
       ledger_,
@@ -762,6 +766,22 @@ TEST_F(BindTest, ReleaseThatFailsDoesNotHideTheReason) {
   EXPECT_EQ(Lock(), kLockOfP);
 }
 
+TEST_F(BindTest, OnlyPodsWithDevicesWaitForTheCaches) {
+  options_.sync_wait = 0s;
+  const SyncState never;
+  BindService unsynced(
+      api_, pods_, nodes_, never, leader_, registry_, ledger_, locks_, in_flight_, options_, clock_,
+      [](const ObjectRef&, bool, std::string_view, const std::string&) {}, metrics_);
+  const auto bind = [&](const ObjectRef& pod) {
+    return unsynced.Bind({pod.name, pod.ns, pod.uid, "n1"}, Context()).error;
+  };
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  EXPECT_EQ(bind(p), "scheduler caches are not synced");
+  EXPECT_EQ(Held(p), "n1") << "as it was";
+  EXPECT_EQ(Lock(), std::nullopt);
+  EXPECT_EQ(bind(Add(MakePod("plain", {}))), "");
+}
+
 // ---- replicas, of which one leads
 
 class ElectedBindTest : public BindTest {
@@ -777,18 +797,12 @@ class ElectedBindTest : public BindTest {
   const std::string refusal_ =
       "this replica does not lead: lease kube-system/hami-scheduler is held by \"other_1\"";
   Leader elector_{election_, clock_};
-  BindService elected_{api_,
-                       pods_,
-                       nodes_,
-                       elector_,
-                       registry_,
-                       ledger_,
-                       locks_,
-                       in_flight_,
-                       options_,
-                       clock_,
-                       [](const ObjectRef&, bool, std::string_view, const std::string&) {},
-                       metrics_};
+  BindService elected_{
+      api_,     pods_,    nodes_,
+      sync_,    elector_, registry_,
+      ledger_,  locks_,   in_flight_,
+      options_, clock_,   [](const ObjectRef&, bool, std::string_view, const std::string&) {},
+      metrics_};
 };
 
 TEST_F(ElectedBindTest, AFollowerBindsNothing) {
