@@ -237,7 +237,7 @@ void Model::JudgeBinding(const PodState& state, const Witness& by) {
   CheckLock(what, pod, by);
 }
 
-// S5, but for what has been taken from the process since it began to bind: the node was
+// S6, but for what has been taken from the process since it began to bind: the node was
 // deleted and is back without any lock, or another process, which binds the same pod, has
 // given the lock back. The lock names a pod, not a process.
 void Model::CheckLock(const std::string& what, const kube::Pod& pod, const Witness& by) const {
@@ -256,7 +256,7 @@ void Model::CheckLock(const std::string& what, const kube::Pod& pod, const Witne
     if (!Asks(pod, hardware) || hardware.vendor == "MLU") continue;
     const std::string lock = TextAt(node.now->meta.annotations, hardware.lock_key);
     if (!lost && !lock.ends_with(owner))
-      journal_.Violation("S5", what + ": the lock of the node is \"" + lock + "\"");
+      journal_.Violation("S6", what + ": the lock of the node is \"" + lock + "\"");
   }
 }
 
@@ -324,7 +324,7 @@ void Model::Audit(const Witness& of, uint64_t seen, const std::vector<PodPtr>& c
   const ledger::Ledger& ledger = of.ledger();
   const std::string who = "process " + std::to_string(of.id());
   if (ledger.Usage() != ledger.RebuildUsage())
-    journal_.Violation("S2", who + ": usage is not what the pods hold");
+    journal_.Violation("S5", who + ": usage is not what the pods hold");
 
   std::map<std::string, ledger::Ledger::Held> held;
   for (ledger::Ledger::Held& one : ledger.PodsAfter("", SIZE_MAX))

@@ -7,7 +7,8 @@
 //   S2  nothing that a bound pod has is forgotten
 //   S3  nothing is kept for a pod that is not there
 //   S4  node, annotations and ledger say the same of a pod that we bound
-//   S5  a pod that needs its node's lock has it when it is bound
+//   S5  usage is what the pods of the API server hold, computed afresh
+//   S6  a pod that needs its node's lock has it when it is bound
 #pragma once
 
 #include <cstdint>
