@@ -48,6 +48,8 @@ std::string_view NameOf(Fault fault) {
       return "dead-plugin";
     case Fault::kPodDeletion:
       return "pod-deletion";
+    case Fault::kReplacedPod:
+      return "replaced-pod";
     case Fault::kQuota:
       return "quota";
     case Fault::kCount:

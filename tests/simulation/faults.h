@@ -37,6 +37,7 @@ enum class Fault {
   kNodeLoss,     // a node is deleted, and perhaps returns
   kDeadPlugin,   // a device plugin stops answering
   kPodDeletion,  // at any point of the pod's life
+  kReplacedPod,  // between filter and bind another pod gets the name
   kQuota,        // quotas come and go
   kCount,
 };

@@ -85,6 +85,7 @@ bool KubeScheduler::Place(const std::string& uid, const Waiting& waiting) {
   if (!node) return false;
   queue_.at(uid).last_node = *node;
   if (world_.faults.Happens(Fault::kNoBind)) return false;
+  if (world_.faults.Happens(Fault::kReplacedPod)) ReplacePod(world_, *pod);
   Sleep(milliseconds(world_.random.Between(0, 20)));
   if (world_.faults.Happens(Fault::kDoubleCall))
     world_.Spawn([this, pod, node = *node] { (void)Bind(*pod, node); });

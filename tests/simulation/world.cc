@@ -210,6 +210,15 @@ void CreatePod(World& world) {
   (void)world.Do("POST", "/api/v1/namespaces/" + ns + "/pods", pod);  // the name may be taken
 }
 
+void ReplacePod(World& world, const kube::Pod& pod) {
+  world.journal.Say("user replaces pod " + pod.meta.name + " " + pod.meta.uid);
+  (void)world.Do("DELETE", PodTarget(pod) + "?gracePeriodSeconds=0");
+  auto machine = world.built.begin();
+  std::advance(machine, world.random.Between(0, static_cast<int64_t>(world.built.size()) - 1));
+  (void)world.Do("POST", "/api/v1/namespaces/" + pod.meta.ns + "/pods",
+                 RandomPod(world.random, pod.meta.ns, pod.meta.name, machine->second));
+}
+
 void RunPod(World& world, std::shared_ptr<const kube::Pod> pod) {
   property::Random& random = world.random;
   const std::string target = PodTarget(*pod);

@@ -60,6 +60,9 @@ void BuildNodes(World& world);
 // One pod of a random kind, under a name that may have been used before.
 void CreatePod(World& world);
 
+// The pod is deleted at once, and another one of its name is there.
+void ReplacePod(World& world, const kube::Pod& pod);
+
 // What kubelet and device plugin do for a bound pod: it is served, runs, and ends.
 void RunPod(World& world, std::shared_ptr<const kube::Pod> pod);
 
