@@ -7,20 +7,23 @@
 #include <string>
 
 #include "support/fake_api.h"
-#include "support/kube_builders.h"
 
 namespace aliquot::kube {
 namespace {
 
 using testing::FakeApi;
-using testing::KubeNode;
-using testing::KubePod;
 
 class ReadOnlyApiTest : public ::testing::Test {
  protected:
   ReadOnlyApiTest() {
-    api_.Put(KubePod("p"));
-    api_.Put(KubeNode("n1", {}));
+    Pod pod;
+    pod.meta.ns = "team";
+    pod.meta.name = "p";
+    pod.meta.uid = "uid-p";
+    api_.Put(pod);
+    Node node;
+    node.meta.name = "n1";
+    api_.Put(node);
   }
 
   FakeApi api_;
