@@ -215,15 +215,15 @@ TEST_F(DebugShadowTest, TellsHowOftenItAgreesAndWhereItDoesNot) {
   scheduler_.pod_events().OnSynced();
   api_.Put(KubePod("agree").App(kAsk).On("n1", "G0,NVIDIA,3000,30:;"));
   api_.Put(KubePod("node").App(kAsk).On("n2", "G0,NVIDIA,3000,30:;"));
-  api_.Put(KubePod("sick").App(kAsk).On("n1", "G1,\xff,3000,30:;"));
+  api_.Put(KubePod("lost").App(kAsk).On("n2", "\xff,NVIDIA,3000,30:;"));
   json shadow = AskJson("/v1/shadow");
   EXPECT_EQ(shadow["candidates"], "all registered nodes");
   EXPECT_EQ(shadow["decisions"], (json{{"agree", 1},
                                        {"tie", 0},
-                                       {"cards", 1},
+                                       {"cards", 0},
                                        {"node", 1},
                                        {"refused", 0},
-                                       {"overcommitted", 0},
+                                       {"overcommitted", 1},
                                        {"unreadable", 0}}));
   ASSERT_EQ(shadow["differences"].size(), 2U);
   // n1: 10 * (slots 1/20 + memory 3000/81920 + cores 30/200) = 2.37
@@ -237,6 +237,7 @@ TEST_F(DebugShadowTest, TellsHowOftenItAgreesAndWhereItDoesNot) {
             {"reason", "n2 scores 0.00, n1 2.37"},
             {"theirs", {{"node", "n2"}, {"score", 0}, {"shares", "NVIDIA/0: G0,3000,30"}}},
             {"ours", {{"node", "n1"}, {"score", 2.37}, {"shares", "NVIDIA/0: G0,3000,30"}}}}));
+  EXPECT_EQ(shadow["differences"][1]["reason"], "\xEF\xBF\xBD is not there");
 }
 
 TEST_F(DebugShadowTest, WhatItCannotPlaceHasNoNodeOfOurs) {
