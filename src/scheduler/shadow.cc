@@ -1,5 +1,6 @@
 #include "aliquot/scheduler/shadow.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -21,16 +22,18 @@ std::string NodeOf(const kube::Pod& pod) {
   return node == nullptr ? "" : *node;
 }
 
-// What the other scheduler writes when it places a pod, and each time that it does.
-StringMap PlacementOf(const kube::Pod& pod, const core::Registry& registry) {
-  StringMap placement;
-  const auto take = [&](std::string_view key) {
-    if (const std::string* text = Find(pod.meta.annotations, key)) placement.emplace(key, *text);
+// The pod was placed, or placed anew, between the two: the time tells that also where the
+// choice is the same. A binding may bring a time of its own.
+bool IsPlacedAnew(const kube::Pod& old, const kube::Pod& now, const core::Registry& registry) {
+  const auto differs = [&](std::string_view key) {
+    const std::string* before = Find(old.meta.annotations, key);
+    const std::string* after = Find(now.meta.annotations, key);
+    return before != nullptr && after != nullptr ? *before != *after : before != after;
   };
-  take(kAssignedNodeKey);
-  take(kAssignedTimeKey);
-  for (const core::Vendor& vendor : registry.vendors()) take(vendor.spec().allocated);
-  return placement;
+  return differs(kAssignedNodeKey) || (now.node_name.empty() && differs(kAssignedTimeKey)) ||
+         std::ranges::any_of(registry.vendors(), [&](const core::Vendor& vendor) {
+           return differs(vendor.spec().allocated);
+         });
 }
 
 // On the ledger without the pod: what it was promised is dropped, and nothing stays of this.
@@ -89,7 +92,7 @@ void Shadow::OnUpsert(const std::shared_ptr<const kube::Pod>& old,
     std::string node = NodeOf(*now);
     if (node.empty())
       ledger_.Forget(now->meta.uid);
-    else if (old == nullptr || PlacementOf(*old, registry_) != PlacementOf(*now, registry_))
+    else if (old == nullptr || IsPlacedAnew(*old, *now, registry_))
       OnPlaced(*now, std::move(node));
   }
   next_.OnUpsert(old, now);

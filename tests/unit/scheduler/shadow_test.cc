@@ -294,7 +294,7 @@ TEST_F(ShadowTest, JudgesAPodOnceForEachTimeItIsPlaced) {
   const KubePod pod = Asking("p");
   Place(pod, "n1", kG1);
   api_.Put(Placed(pod, "n1", kG1).Annotate("hami.io/bind-phase", "allocating"));
-  api_.Put(Bound(pod, "n1", kG1));
+  api_.Put(Bound(pod, "n1", kG1).Annotate(kTimeKey, "1785542401"));  // of the binding
   api_.Put(Bound(pod, "n1", kG1).Phase(kube::PodPhase::kRunning));
   api_.Put(Bound(pod, "n1", kG0));  // edited: what it was given counts
   EXPECT_EQ(Outcomes(), "agree");
