@@ -59,12 +59,15 @@ Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::S
     : poll_(flags.cache_mode == config::CacheMode::kPoll),
       poll_interval_(flags.poll_interval),
       clock_(clock),
-      client_(server.api, server.lists, clock),
+      read_only_(server.api),
+      client_(flags.shadow ? static_cast<kube::Api&>(read_only_) : server.api, server.lists, clock),
       events_(client_, flags.scheduler_name.empty() ? "hami-scheduler" : flags.scheduler_name,
               clock),
       scheduler_(
           client_, registry, SchedulerOptions(flags, lock_expiry, self), clock,
-          [this](const ObjectRef& pod, bool warning, std::string_view reason, std::string message) {
+          [this, shadow = flags.shadow](const ObjectRef& pod, bool warning, std::string_view reason,
+                                        std::string message) {
+            if (shadow) return;
             events_.Record(pod, warning ? kube::EventType::kWarning : kube::EventType::kNormal,
                            std::string(reason), std::move(message));
           },
@@ -73,7 +76,7 @@ Daemon::Daemon(ApiServer server, const core::Registry& registry, const config::S
       quotas_(client_, scheduler_.quotas(), scheduler_.quota_events(), CacheOptions(flags), clock),
       pods_(client_, scheduler_.pods(), scheduler_.pod_events(),
             UnfinishedOnly(CacheOptions(flags)), clock) {
-  if (flags.leader_elect && !flags.leader_elect_resource_namespace.empty() &&
+  if (flags.leader_elect && !flags.shadow && !flags.leader_elect_resource_namespace.empty() &&
       !flags.leader_elect_resource_name.empty())
     lease_.emplace(client_, scheduler_.leases(), scheduler_.lease_events(), OnlyLease(flags),
                    clock);

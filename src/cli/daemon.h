@@ -15,6 +15,7 @@
 #include "aliquot/kube/events.h"
 #include "aliquot/kube/list_watcher.h"
 #include "aliquot/kube/metered_client.h"
+#include "aliquot/kube/read_only.h"
 #include "aliquot/kube/reflector.h"
 #include "aliquot/kube/types.h"
 #include "aliquot/scheduler/scheduler.h"
@@ -58,7 +59,8 @@ class Daemon {
   const bool poll_;
   const Duration poll_interval_;
   const Clock& clock_;
-  kube::MeteredClient client_;
+  kube::ReadOnlyApi read_only_;
+  kube::MeteredClient client_;  // of a shadow on top of read_only_
   kube::EventRecorder events_;
   scheduler::Scheduler scheduler_;
   kube::Reflector<kube::Node> nodes_;

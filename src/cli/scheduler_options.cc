@@ -20,7 +20,8 @@ scheduler::Options SchedulerOptions(const config::ServeFlags& flags, const char*
   options.reservation_timeout = flags.reservation_timeout;
   options.sync_wait = flags.sync_wait;
   options.filter_deadline = flags.filter_deadline;
-  if (flags.leader_elect)
+  options.shadow = flags.shadow;
+  if (flags.leader_elect && !flags.shadow)
     options.election = {flags.leader_elect_resource_namespace, flags.leader_elect_resource_name,
                         self.host};
   options.own_pod = self.pod;

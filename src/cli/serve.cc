@@ -42,13 +42,8 @@ std::string VersionJson(const BuildInfo& build) {
       .dump();
 }
 
-// Flags that are accepted, so that existing command lines start, but whose part
-// of the program is not there.
-void WarnOfFlagsWithoutEffect(const config::ServeFlags& flags) {
-  const auto warn = [](bool given, std::string_view flag) {
-    if (given) log::Warn("This flag has no effect in this version", {{"flag", flag}});
-  };
-  warn(flags.shadow, "--shadow");
+void TellOfFlags(const config::ServeFlags& flags) {
+  if (flags.shadow) log::Info("Looks on beside another scheduler and writes nothing (--shadow)");
   if (flags.profiling)
     log::Warn("--profiling serves no /debug/pprof: those are profiles of Go; use perf instead");
 }
@@ -93,7 +88,7 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
   const sigset_t signals = BlockSignals();
   // Many short-lived threads would otherwise keep an arena each.
   mallopt(M_ARENA_MAX, 4);
-  WarnOfFlagsWithoutEffect(flags);
+  TellOfFlags(flags);
 
   Result<kube::ClientConfig> cluster = kube::LoadClientConfig(kube::ProcessEnvironment());
   if (!cluster) {

@@ -7,6 +7,7 @@
 
 #include "aliquot/base/log.h"
 #include "aliquot/core/request.h"
+#include "scheduler/describe.h"
 
 namespace aliquot::scheduler {
 namespace {
@@ -22,20 +23,6 @@ constexpr auto kPause = std::chrono::milliseconds(2);
 constexpr size_t kMostLines = 20;  // in the log, of one pass
 
 using Type = MetricsText::Type;
-
-// "NVIDIA/0: GPU-0,3000,30; ", of the vendors but those in `except`.
-std::string Describe(const core::Allocation& allocation, const std::vector<core::VendorId>& except,
-                     const core::Registry& registry) {
-  std::string text;
-  ledger::ForEachShare(
-      allocation, [&](core::VendorId vendor, size_t container, const core::Share& share) {
-        if (std::ranges::count(except, vendor) > 0) return;
-        text.append(registry[vendor].key()) += "/" + std::to_string(container) + ": ";
-        text += share.device_id + "," + std::to_string(share.memory) + "," +
-                std::to_string(share.cores) + "; ";
-      });
-  return text.empty() ? "nothing" : text.substr(0, text.size() - 2);
-}
 
 bool IsRunning(const kube::Pod& pod) { return !pod.node_name.empty() && !pod.terminal(); }
 
@@ -160,8 +147,8 @@ void Auditor::LookAtPod(const kube::Pod& pod, const std::vector<std::string>& re
     }
     return;
   }
-  const std::string holds = Describe(held->allocation, written.unreadable, registry_);
-  const std::string says = Describe(written.allocation, written.unreadable, registry_);
+  const std::string holds = Describe(held->allocation, registry_, written.unreadable);
+  const std::string says = Describe(written.allocation, registry_, written.unreadable);
   if (holds != says)
     findings.differences.push_back({Drift::kShares, pod.meta.Ref(), pod.node_name,
                                     "it holds " + holds + ", its annotations say " + says});

@@ -21,6 +21,7 @@ std::optional<std::string> Leader::Obstacle() const {
 }
 
 std::optional<std::string> Leader::ObstacleNow() const {
+  if (shadow_) return "it runs with --shadow";
   if (!election_) return std::nullopt;
   const std::string lease = "lease " + election_->ns + "/" + election_->lease;
   if (!lease_) return lease + " is not there";

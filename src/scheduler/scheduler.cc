@@ -15,6 +15,9 @@ namespace {
 constexpr auto kBeat = std::chrono::seconds(1);
 constexpr auto kStuck = std::chrono::seconds(60);
 
+constexpr std::string_view kShadowRefusal =
+    "this process runs with --shadow: it looks on, places no pods and admits none";
+
 using Type = MetricsText::Type;
 
 std::vector<ledger::Ledger::Held> AllPods(const ledger::Ledger& ledger) {
@@ -35,7 +38,7 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       clock_(clock),
       registry_(registry),
       metrics_(clock),
-      leader_(options_.election, clock),
+      leader_(options_.election, clock, options_.shadow),
       ledger_(registry, clock),
       locks_(api, pods_, nodes_, options_, clock, std::move(on_lock_waiting)),
       registrar_(api, registry, ledger_, leader_, options_, clock, record),
@@ -49,12 +52,15 @@ Scheduler::Scheduler(kube::Api& api, const core::Registry& registry, Options opt
       node_events_(registrar_, locks_, sync_),
       quota_events_(ledger_, sync_),
       auditor_(registry, ledger_, registrar_, pods_, nodes_, sync_, clock),
-      last_beat_(clock.Steady().time_since_epoch().count()) {}
+      last_beat_(clock.Steady().time_since_epoch().count()) {
+  if (options_.shadow)
+    shadow_.emplace(pod_events_, registry, ledger_, sync_, options_.policy, clock);
+}
 
 void Scheduler::Start() {
   registrar_.Start();
   auditor_.Start();
-  role_label_.Start();
+  if (!shadow_) role_label_.Start();
   housekeeping_ = std::thread([this] {
     for (;;) {
       DoWhatIsDue();
@@ -63,6 +69,18 @@ void Scheduler::Start() {
       if (stopping_) return;
     }
   });
+}
+
+FilterAnswer Scheduler::RefuseFilter() {
+  FilterAnswer answer;
+  answer.error = kShadowRefusal;
+  return answer;
+}
+
+BindAnswer Scheduler::RefuseBind() { return {std::string(kShadowRefusal), BindOutcome::kRetry}; }
+
+AdmissionAnswer Scheduler::RefuseReview() {
+  return {.allowed = false, .code = 503, .message = std::string(kShadowRefusal)};
 }
 
 void Scheduler::Drain() {
@@ -115,6 +133,7 @@ void Scheduler::WriteMetrics(MetricsText& text) const {
   text.Sample({}, leader_.Leads() ? 1 : 0);
   WriteLedger(pods, text);
   auditor_.WriteMetrics(text);
+  if (shadow_) shadow_->WriteMetrics(text);
   WriteNodeLocks(text);
 }
 

@@ -9,6 +9,7 @@
 #include "server/gatekeeper.h"
 #include "server/ledger_json.h"
 #include "server/routes.h"
+#include "server/shadow_json.h"
 #include "server/worker_pool.h"
 
 namespace aliquot::server {
@@ -66,6 +67,14 @@ struct DebugServer::Impl {
     };
   }
 
+  Handler Shadow() {
+    return [this](Call&, httplib::Response& response) {
+      if (scheduler.shadow() == nullptr)
+        return SetText(response, 404, "this process runs without --shadow");
+      response.set_content(ShadowJson(*scheduler.shadow()), "application/json");
+    };
+  }
+
   const scheduler::Scheduler& scheduler;
   const Options options;
   Gatekeeper gatekeeper;
@@ -74,7 +83,8 @@ struct DebugServer::Impl {
       {{"GET", "/debug/ledger", &answers, kBodyBytes, Json(LedgerJson)},
        {"GET", "/debug/ledger/diff", &answers, kBodyBytes, Json(DifferencesJson)},
        {"GET", "/debug/flags/v", &answers, kBodyBytes, TellVerbosity},
-       {"PUT", "/debug/flags/v", &answers, kBodyBytes, SetVerbosity}},
+       {"PUT", "/debug/flags/v", &answers, kBodyBytes, SetVerbosity},
+       {"GET", "/v1/shadow", &answers, kBodyBytes, Shadow()}},
       answers};
   int port = 0;
 };

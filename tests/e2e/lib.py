@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import ssl
@@ -121,6 +122,12 @@ class Extender:
         """True if the daemon takes itself for the leader."""
         return b"\naliquot_leader 1\n" in self.request("GET", "/metrics", port=self.port + 1)[1]
 
+    def metric(self, name):
+        """The samples of a metric: (labels, value) each."""
+        page = self.request("GET", "/metrics", port=self.port + 1)[1].decode()
+        samples = re.findall(rf"^{name}(?:{{(.*)}})? (\S+)$", page, re.MULTILINE)
+        return [(dict(re.findall(r'(\w+)="([^"]*)"', labels)), float(value)) for labels, value in samples]
+
     def post(self, path, body):
         """POSTs as kube-scheduler does; anything but 200 with JSON is a Failure."""
         status, data = self.request("POST", path, body)
@@ -179,13 +186,13 @@ def on_host(name, command):
 class ControlPlane:
     """etcd, kube-apiserver and, if asked for, kube-scheduler; gone at the end of the with block."""
 
-    def __init__(self, folder, scheduler=True, scheduler_config=None):
+    def __init__(self, folder, scheduler=True, scheduler_config=None, rbac=False):
         """scheduler_config: text of its configuration, in which {kubeconfig} and {extender} are filled in."""
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = free_base_port()
         self.extender_port = self.port + 10
-        self.options = ["--scheduler"] if scheduler else []
+        self.options = ["--scheduler"] * scheduler + ["--rbac"] * rbac
         if scheduler_config:
             file = self.folder / "scheduler-config.yaml"
             file.write_text(scheduler_config.format(kubeconfig=self.folder / "scheduler.kubeconfig",
@@ -212,13 +219,32 @@ class ControlPlane:
         if done.returncode:
             raise Failure(f"control-plane {verb}: {done.stdout.strip()}")
 
+    def program(self, name):
+        """Path of a program of Kubernetes."""
+        folder = subprocess.run([CONTROL_PLANE, "bin"], text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+        return f"{folder}/{name}"
+
+    def kubectl(self, *words):
+        """kubectl as admin; its output."""
+        done = subprocess.run([self.program("kubectl"), f"--kubeconfig={self.folder}/admin.kubeconfig", *words],
+                              text=True, capture_output=True)
+        if done.returncode:
+            raise Failure(f"kubectl {words[0]}: {done.stderr.strip()}")
+        return done.stdout
+
+    def kubeconfig_of(self, account):
+        """Path of a kubeconfig of a service account of kube-system."""
+        token = self.kubectl("create", "token", account, "--namespace=kube-system").strip()
+        file = self.folder / f"{account}.kubeconfig"
+        file.write_text(pathlib.Path(self.kubeconfig).read_text().replace("extendertoken", token))
+        return str(file)
+
     def start_scheduler(self, host, port, config, extender_port):
         """One more kube-scheduler, on a host of its own name; config as for the constructor."""
         file = self.folder / f"{host}.yaml"
         file.write_text(config.format(kubeconfig=self.folder / "scheduler.kubeconfig",
                                       extender=f"http://127.0.0.1:{extender_port}"))
-        folder = subprocess.run([CONTROL_PLANE, "bin"], text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
-        command = [f"{folder}/kube-scheduler", f"--config={file}", "--bind-address=127.0.0.1",
+        command = [self.program("kube-scheduler"), f"--config={file}", "--bind-address=127.0.0.1",
                    f"--secure-port={port}", f"--cert-dir={self.folder / 'pki'}", "--v=2"]
         return Process(on_host(host, command), self.folder / f"{host}-kube-scheduler.log")
 

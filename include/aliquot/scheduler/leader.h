@@ -25,9 +25,9 @@ namespace aliquot::scheduler {
 // Observes the one lease of Options::election; without an election it always leads.
 class Leader : public kube::Observer<kube::Lease> {
  public:
-  // `clock` outlives it.
-  Leader(std::optional<Election> election, const Clock& clock)
-      : election_(std::move(election)), clock_(clock) {}
+  // `clock` outlives it. A shadow never leads.
+  Leader(std::optional<Election> election, const Clock& clock, bool shadow = false)
+      : election_(std::move(election)), clock_(clock), shadow_(shadow) {}
 
   // True of now only: a lease also ends without an event.
   bool Leads() const { return !Obstacle(); }
@@ -49,6 +49,7 @@ class Leader : public kube::Observer<kube::Lease> {
 
   const std::optional<Election> election_;
   const Clock& clock_;
+  const bool shadow_;
 
   mutable Mutex mutex_;
   mutable CondVar changed_;

@@ -44,6 +44,7 @@ struct Options {
   std::optional<Election> election;                   // none: this process always leads
   ObjectRef own_pod;                                  // gets the role label; empty: none does
   bool legacy_metrics = false;                        // HAMi's old names as well
+  bool shadow = false;                                // looks on, see Shadow; never leads
   Duration bind_deadline = std::chrono::seconds(29);  // below the extender's httpTimeout of 30 s
 };
 

@@ -30,6 +30,7 @@
 #include "aliquot/scheduler/options.h"
 #include "aliquot/scheduler/registrar.h"
 #include "aliquot/scheduler/role_label.h"
+#include "aliquot/scheduler/shadow.h"
 #include "aliquot/scheduler/sync.h"
 
 namespace aliquot::scheduler {
@@ -42,18 +43,18 @@ class Scheduler : public Extender {
   ~Scheduler() override { Stop(); }
 
   FilterAnswer Filter(const FilterRequest& request, const RequestContext& context) override {
-    FilterAnswer answer = filter_.Filter(request, context);
+    FilterAnswer answer = shadow_ ? RefuseFilter() : filter_.Filter(request, context);
     metrics_.Observe(answer.outcome, clock_.Steady() - context.received);
     return answer;
   }
   BindAnswer Bind(const BindRequest& request, const RequestContext& context) override {
-    BindAnswer answer = bind_.Bind(request, context);
+    BindAnswer answer = shadow_ ? RefuseBind() : bind_.Bind(request, context);
     metrics_.Observe(answer.outcome, clock_.Steady() - context.received);
     return answer;
   }
   AdmissionAnswer Admit(const AdmissionRequest& request) override {
     const SteadyTime began = clock_.Steady();
-    AdmissionAnswer answer = admission_.Admit(request);
+    AdmissionAnswer answer = shadow_ ? RefuseReview() : admission_.Admit(request);
     metrics_.Observe(answer.outcome(), clock_.Steady() - began);
     return answer;
   }
@@ -67,7 +68,10 @@ class Scheduler : public Extender {
   const kube::Store<kube::Node>& nodes() const { return nodes_; }
   const kube::Store<kube::ResourceQuota>& quotas() const { return quotas_; }
   const kube::Store<kube::Lease>& leases() const { return leases_; }
-  PodEvents& pod_events() { return pod_events_; }
+  kube::Observer<kube::Pod>& pod_events() {
+    if (shadow_) return *shadow_;
+    return pod_events_;
+  }
   NodeEvents& node_events() { return node_events_; }
   QuotaEvents& quota_events() { return quota_events_; }
   Leader& lease_events() { return leader_; }
@@ -75,6 +79,8 @@ class Scheduler : public Extender {
   const SyncState& sync() const { return sync_; }
   const Leader& leader() const { return leader_; }
   const ledger::Ledger& ledger() const { return ledger_; }
+  // Null unless Options::shadow: then every call of the extender is refused.
+  const Shadow* shadow() const { return shadow_ ? &*shadow_ : nullptr; }
   Auditor& auditor() { return auditor_; }
   const Auditor& auditor() const { return auditor_; }
   const core::Registry& registry() const { return registry_; }
@@ -98,6 +104,9 @@ class Scheduler : public Extender {
   void WriteMetrics(MetricsText& text) const;
 
  private:
+  static FilterAnswer RefuseFilter();
+  static BindAnswer RefuseBind();
+  static AdmissionAnswer RefuseReview();
   void DoWhatIsDue();
   void TellOfLeadership();
   void WriteLedger(std::span<const ledger::Ledger::Held> pods, MetricsText& text) const;
@@ -122,6 +131,7 @@ class Scheduler : public Extender {
   BindService bind_;
   AdmissionService admission_;
   PodEvents pod_events_;
+  std::optional<Shadow> shadow_;
   NodeEvents node_events_;
   QuotaEvents quota_events_;
   Auditor auditor_;

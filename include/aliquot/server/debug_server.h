@@ -4,6 +4,7 @@
 //   GET /debug/ledger            nodes, cards and who holds what of them, as JSON
 //   GET /debug/ledger/diff       where the ledger and the API objects differ now
 //   GET, PUT /debug/flags/v      verbosity of the log, as klog has it
+//   GET /v1/shadow               with --shadow: how often we agree, and the last differences
 // ?node=NAME limits the first two to one node.
 #pragma once
 

@@ -26,7 +26,7 @@ const Ask kAsk{.gpu = "1", .mem = "3000", .cores = "30"};
 
 class DebugServerTest : public ::testing::Test {
  protected:
-  DebugServerTest() {
+  explicit DebugServerTest(bool shadow = false) : shadow_(shadow) {
     api_.on_pod = [this](const auto& before, const auto& now) {
       scheduler_.pods().Put(now);
       scheduler_.pod_events().OnUpsert(before, now);
@@ -69,12 +69,19 @@ class DebugServerTest : public ::testing::Test {
     scheduler_.Filter(request, {std::chrono::steady_clock::now(), nullptr});
   }
 
+  static scheduler::Options Options(bool shadow) {
+    scheduler::Options options;
+    options.shadow = shadow;
+    return options;
+  }
+
+  const bool shadow_;
   FakeClock clock_;
   FakeApi api_;
   scheduler::Scheduler scheduler_{
       api_,
       ChartRegistry(),
-      {},
+      Options(shadow_),
       clock_,
       [](const ObjectRef&, bool, std::string_view, const std::string&) {},
       nullptr};
@@ -195,6 +202,56 @@ TEST_F(DebugServerTest, AnswersForMorePodsThanAreCopiedAtATime) {
   EXPECT_EQ(ledger["pods"].size(), 200U);
   EXPECT_EQ(ledger["counts"]["boundPods"], 200);
   EXPECT_EQ(ledger["nodes"][0]["cards"][0]["slots"]["used"], 200);
+}
+
+// ---- a shadow
+
+class DebugShadowTest : public DebugServerTest {
+ protected:
+  DebugShadowTest() : DebugServerTest(/*shadow=*/true) {}
+};
+
+TEST_F(DebugShadowTest, TellsHowOftenItAgreesAndWhereItDoesNot) {
+  scheduler_.pod_events().OnSynced();
+  api_.Put(KubePod("agree").App(kAsk).On("n1", "G0,NVIDIA,3000,30:;"));
+  api_.Put(KubePod("node").App(kAsk).On("n2", "G0,NVIDIA,3000,30:;"));
+  api_.Put(KubePod("lost").App(kAsk).On("n2", "\xff,NVIDIA,3000,30:;"));
+  json shadow = AskJson("/v1/shadow");
+  EXPECT_EQ(shadow["candidates"], "all registered nodes");
+  EXPECT_EQ(shadow["decisions"], (json{{"agree", 1},
+                                       {"tie", 0},
+                                       {"cards", 0},
+                                       {"node", 1},
+                                       {"refused", 0},
+                                       {"overcommitted", 1},
+                                       {"unreadable", 0}}));
+  ASSERT_EQ(shadow["differences"].size(), 2U);
+  // n1: 10 * (slots 1/20 + memory 3000/81920 + cores 30/200) = 2.37
+  EXPECT_EQ(
+      shadow["differences"][0],
+      (json{{"time", shadow["since"]},
+            {"namespace", "team"},
+            {"name", "node"},
+            {"uid", "uid-node"},
+            {"outcome", "node"},
+            {"reason", "n2 scores 0.00, n1 2.37"},
+            {"theirs", {{"node", "n2"}, {"score", 0}, {"shares", "NVIDIA/0: G0,3000,30"}}},
+            {"ours", {{"node", "n1"}, {"score", 2.37}, {"shares", "NVIDIA/0: G0,3000,30"}}}}));
+  EXPECT_EQ(shadow["differences"][1]["reason"], "\xEF\xBF\xBD is not there");
+}
+
+TEST_F(DebugShadowTest, WhatItCannotPlaceHasNoNodeOfOurs) {
+  scheduler_.pod_events().OnSynced();
+  api_.Put(KubePod("p").App({.gpu = "1", .mem = "50000"}).On("n3", "G0,NVIDIA,50000,0:;"));
+  const json difference = AskJson("/v1/shadow")["differences"][0];
+  EXPECT_EQ(difference["ours"], nullptr);
+  EXPECT_EQ(difference["theirs"]["score"], nullptr);
+}
+
+TEST_F(DebugServerTest, WithoutTheFlagThereIsNoShadow) {
+  const HttpAnswer answer = Ask(Get("/v1/shadow"));
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_EQ(answer.body, "this process runs without --shadow");
 }
 
 // ---- verbosity
