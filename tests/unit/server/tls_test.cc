@@ -31,7 +31,7 @@ class TlsTest : public ServerTest {
   TlsTest() {
     log::SetUp({});
     std::signal(SIGPIPE, SIG_IGN);  // the clients' sockets are OpenSSL's own
-    options_.tls = volume_.files();
+    options_.tls = FromFiles(volume_.files());
     options_.tls_reload_interval = milliseconds(1);
   }
   ~TlsTest() override { server_.reset(); }  // before its files
