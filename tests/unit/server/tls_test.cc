@@ -307,8 +307,8 @@ TEST_F(TlsTest, DoesNotStartWithoutAUsablePair) {
     return started.ok() ? "" : started.error().message;
   };
   volume_.Write(TestCertificate("a").certificate, TestCertificate("b").key);
-  EXPECT_TRUE(Contains(error(), options_.tls->key + ": does not belong")) << error();
-  options_.tls->certificate = "/nowhere/tls.crt";
+  EXPECT_TRUE(Contains(error(), volume_.files().key + ": does not belong")) << error();
+  options_.tls = FromFiles({"/nowhere/tls.crt", volume_.files().key});
   EXPECT_EQ(error(), "certificate /nowhere/tls.crt: No such file or directory");
 }
 
