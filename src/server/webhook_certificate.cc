@@ -141,7 +141,8 @@ Result<TlsPair> WebhookCertificate::Current() {
   } else if (clock_.Steady() >= next_look_) {
     const Result<void> looked = Look();
     const std::string problem = looked ? "" : looked.error().message;
-    if (std::exchange(problem_, problem) != problem && !looked)
+    const bool news = std::exchange(problem_, problem) != problem;
+    if (news && !looked && looked.error().code != ErrorCode::kCancelled)
       log::Warn("The webhook's certificate is not as it should be, will try again",
                 {{"error", problem}});
     next_look_ = clock_.Steady() + (looked ? Duration{kLookInterval} : Duration{kRetryInterval});
