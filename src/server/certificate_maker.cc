@@ -145,7 +145,7 @@ std::string ChainFault(X509& authority, X509& certificate, WallTime now) {
 }
 
 // The authority that signs: the old one, perhaps with a new certificate, or a new one.
-Signer AuthorityFrom(const WebhookCertificates& old, WallTime now) {
+Signer AuthorityFrom(const CertificateSet& old, WallTime now) {
   Signer authority{ReadCertificate(old.authority), ReadKey(old.authority_key)};
   const bool fits = authority.certificate && authority.key &&
                     X509_check_private_key(authority.certificate.get(), authority.key.get()) == 1;
@@ -162,9 +162,9 @@ bool IsHost(const std::string& host) {
 
 }  // namespace
 
-Result<WebhookCertificates> MakeCertificates(const WebhookCertificates& old,
-                                             const std::vector<std::string>& hosts, WallTime now,
-                                             Duration life) {
+Result<CertificateSet> MakeCertificates(const CertificateSet& old,
+                                        const std::vector<std::string>& hosts, WallTime now,
+                                        Duration life) {
   for (const std::string& host : hosts)
     if (!IsHost(host)) return InvalidError("\"" + host + "\" is no DNS name and no IP address");
   ERR_clear_error();
@@ -175,12 +175,12 @@ Result<WebhookCertificates> MakeCertificates(const WebhookCertificates& old,
     certificate = MakeCertificate(WebhookProfile(hosts, life), *key, &authority, now);
   if (!certificate)
     return Error{ErrorCode::kInvalid, "could not make a certificate: " + TakeOpenSslError()};
-  return WebhookCertificates{ToPem(*authority.certificate), ToPem(*authority.key),
-                             ToPem(*certificate), ToPem(*key)};
+  return CertificateSet{ToPem(*authority.certificate), ToPem(*authority.key), ToPem(*certificate),
+                        ToPem(*key)};
 }
 
-std::string ReasonToRenew(const WebhookCertificates& certificates,
-                          const std::vector<std::string>& hosts, WallTime now) {
+std::string ReasonToRenew(const CertificateSet& certificates, const std::vector<std::string>& hosts,
+                          WallTime now) {
   const Certificate authority = ReadCertificate(certificates.authority);
   const Certificate certificate = ReadCertificate(certificates.certificate);
   const Key key = ReadKey(certificates.key);
@@ -198,7 +198,7 @@ std::string ReasonToRenew(const WebhookCertificates& certificates,
   return "";
 }
 
-WallTime ExpiryOf(const WebhookCertificates& certificates) {
+WallTime ExpiryOf(const CertificateSet& certificates) {
   const Certificate certificate = ReadCertificate(certificates.certificate);
   ERR_clear_error();
   return certificate ? TimeOf(X509_get0_notAfter(certificate.get())) : WallTime{};

@@ -14,13 +14,13 @@
 namespace aliquot::server {
 
 // All in PEM; whatever is not there is empty.
-struct WebhookCertificates {
+struct CertificateSet {
   std::string authority;
   std::string authority_key;
   std::string certificate;
   std::string key;
 
-  bool operator==(const WebhookCertificates&) const = default;
+  bool operator==(const CertificateSet&) const = default;
 };
 
 inline constexpr std::chrono::hours kAuthorityLife{10 * 365 * 24};
@@ -30,16 +30,16 @@ inline constexpr std::chrono::hours kCertificateLife{365 * 24};
 // `old` signs them, if it is there with its key; late in its life its certificate is
 // renewed with the same key, so whoever trusts the old one trusts the new one too. Else
 // there is a new authority. Errors, kInvalid: a host that can be neither.
-Result<WebhookCertificates> MakeCertificates(const WebhookCertificates& old,
-                                             const std::vector<std::string>& hosts, WallTime now,
-                                             Duration life = kCertificateLife);
+Result<CertificateSet> MakeCertificates(const CertificateSet& old,
+                                        const std::vector<std::string>& hosts, WallTime now,
+                                        Duration life = kCertificateLife);
 
 // Why new ones are needed: something cannot be read, does not fit together or is not for
 // one of the hosts, or two thirds of the certificate's life are over. Empty: they are good.
-std::string ReasonToRenew(const WebhookCertificates& certificates,
-                          const std::vector<std::string>& hosts, WallTime now);
+std::string ReasonToRenew(const CertificateSet& certificates, const std::vector<std::string>& hosts,
+                          WallTime now);
 
 // When the certificate ends; the epoch if there is none.
-WallTime ExpiryOf(const WebhookCertificates& certificates);
+WallTime ExpiryOf(const CertificateSet& certificates);
 
 }  // namespace aliquot::server

@@ -26,7 +26,7 @@ constexpr char kAuthorityKey[] = "ca.key";
 constexpr char kCertificate[] = "tls.crt";
 constexpr char kKey[] = "tls.key";
 
-WebhookCertificates CertificatesIn(const StringMap& data) {
+CertificateSet CertificatesIn(const StringMap& data) {
   const auto text = [&data](std::string_view key) {
     const std::string* found = Find(data, key);
     return found == nullptr ? std::string() : *found;
@@ -34,7 +34,7 @@ WebhookCertificates CertificatesIn(const StringMap& data) {
   return {text(kAuthority), text(kAuthorityKey), text(kCertificate), text(kKey)};
 }
 
-StringMap DataOf(const WebhookCertificates& certificates) {
+StringMap DataOf(const CertificateSet& certificates) {
   return {{kAuthority, certificates.authority},
           {kAuthorityKey, certificates.authority_key},
           {kCertificate, certificates.certificate},
@@ -60,7 +60,7 @@ Result<WebhookCertificate::Kept> WebhookCertificate::Keep(bool renew) {
   for (int tries = 0; tries < kTries; ++tries) {
     const Result<kube::Secret> secret = kube::GetSecret(api_, options_.secret);
     if (!secret && secret.error().code != ErrorCode::kNotFound) return secret.error();
-    const WebhookCertificates old = secret ? CertificatesIn(secret->data) : WebhookCertificates{};
+    const CertificateSet old = secret ? CertificatesIn(secret->data) : CertificateSet{};
     // Also one that is to be renewed: it may be that it cannot be.
     if (!old.certificate.empty()) Use(old);
 
@@ -74,7 +74,7 @@ Result<WebhookCertificate::Kept> WebhookCertificate::Keep(bool renew) {
     }
     if (reason.empty()) return Kept{"", ExpiryOf(old)};
 
-    Result<WebhookCertificates> made = MakeCertificates(old, options_.hosts, clock_.Now());
+    Result<CertificateSet> made = MakeCertificates(old, options_.hosts, clock_.Now());
     if (!made) return made.error();
     const Result<void> written = secret
                                      ? kube::PatchSecret(api_, *secret, DataOf(*made))
@@ -88,7 +88,7 @@ Result<WebhookCertificate::Kept> WebhookCertificate::Keep(bool renew) {
   return WrittenTooOften(name);
 }
 
-void WebhookCertificate::Use(const WebhookCertificates& certificates) {
+void WebhookCertificate::Use(const CertificateSet& certificates) {
   const std::string secret = Display(options_.secret) + "/";
   pair_ = {{secret + kCertificate, certificates.certificate}, {secret + kKey, certificates.key}};
   authority_ = certificates.authority;
@@ -134,7 +134,7 @@ Result<void> WebhookCertificate::Look() {
 
 Result<TlsPair> WebhookCertificate::Current() {
   if (pair_.certificate.text.empty()) {
-    const Result<WebhookCertificates> temporary =
+    const Result<CertificateSet> temporary =
         MakeCertificates({}, options_.hosts, clock_.Now(), kTemporaryLife);
     if (!temporary) return temporary.error();
     pair_ = {{"temporary", temporary->certificate}, {"temporary", temporary->key}};

@@ -23,7 +23,7 @@
 
 namespace aliquot::server {
 
-struct WebhookCertificates;
+struct CertificateSet;
 
 class WebhookCertificate {
  public:
@@ -60,7 +60,7 @@ class WebhookCertificate {
 
  private:
   bool MayWrite() const { return !options_.may_write || options_.may_write(); }
-  void Use(const WebhookCertificates& certificates);
+  void Use(const CertificateSet& certificates);
   Result<void> Look();
 
   kube::RawApi& api_;

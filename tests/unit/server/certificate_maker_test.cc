@@ -40,12 +40,12 @@ std::string Verify(const std::string& authority, const std::string& certificate,
 
 class CertificateMakerTest : public ::testing::Test {
  protected:
-  WebhookCertificates Make(const WebhookCertificates& old = {}) const {
-    const Result<WebhookCertificates> made = MakeCertificates(old, kHosts, now_);
+  CertificateSet Make(const CertificateSet& old = {}) const {
+    const Result<CertificateSet> made = MakeCertificates(old, kHosts, now_);
     EXPECT_TRUE(made.ok()) << made.error().message;
     return *made;
   }
-  std::string Reason(const WebhookCertificates& certificates) const {
+  std::string Reason(const CertificateSet& certificates) const {
     return ReasonToRenew(certificates, kHosts, now_);
   }
 
@@ -53,7 +53,7 @@ class CertificateMakerTest : public ::testing::Test {
 };
 
 TEST_F(CertificateMakerTest, PassesAtClientsThatCheckEverything) {
-  const WebhookCertificates made = Make();
+  const CertificateSet made = Make();
   for (const std::string& host : kHosts)
     EXPECT_EQ(Verify(made.authority, made.certificate, host, now_), "passes") << host;
   EXPECT_EQ(Verify(made.authority, made.certificate, "other.kube-system.svc", now_),
@@ -66,7 +66,7 @@ TEST_F(CertificateMakerTest, PassesAtClientsThatCheckEverything) {
 }
 
 TEST_F(CertificateMakerTest, SaysWhatItIsFor) {
-  const WebhookCertificates made = Make();
+  const CertificateSet made = Make();
   const Certificate certificate = ReadCertificate(made.certificate);
   EXPECT_EQ(X509_get_key_usage(certificate.get()), static_cast<uint32_t>(KU_DIGITAL_SIGNATURE));
   EXPECT_EQ(X509_get_extended_key_usage(certificate.get()), static_cast<uint32_t>(XKU_SSL_SERVER));
@@ -79,7 +79,7 @@ TEST_F(CertificateMakerTest, SaysWhatItIsFor) {
 }
 
 TEST_F(CertificateMakerTest, LastsAYearAndItsAuthorityTen) {
-  const WebhookCertificates made = Make();
+  const CertificateSet made = Make();
   EXPECT_EQ(ExpiryOf(made), now_ + kYear);
   const auto at = [&](WallTime when) {
     return Verify(made.authority, made.certificate, kHosts[0], when);
@@ -96,7 +96,7 @@ TEST_F(CertificateMakerTest, LastsAYearAndItsAuthorityTen) {
 }
 
 TEST_F(CertificateMakerTest, IsToBeRenewedAfterTwoThirdsOfItsLife) {
-  const WebhookCertificates made = Make();
+  const CertificateSet made = Make();
   EXPECT_EQ(Reason(made), "");
   // It begins an hour before now: (8760 h + 1 h) * 2 / 3 - 1 h = 5839 h 40 min.
   now_ += hours(5839) + std::chrono::minutes(40) - seconds(1);
@@ -106,9 +106,9 @@ TEST_F(CertificateMakerTest, IsToBeRenewedAfterTwoThirdsOfItsLife) {
 }
 
 TEST_F(CertificateMakerTest, TheSameAuthoritySignsTheNextOne) {
-  const WebhookCertificates first = Make();
+  const CertificateSet first = Make();
   now_ += kYear;
-  const WebhookCertificates second = Make(first);
+  const CertificateSet second = Make(first);
   EXPECT_EQ(second.authority, first.authority);
   EXPECT_EQ(second.authority_key, first.authority_key);
   EXPECT_NE(second.certificate, first.certificate);
@@ -118,9 +118,9 @@ TEST_F(CertificateMakerTest, TheSameAuthoritySignsTheNextOne) {
 }
 
 TEST_F(CertificateMakerTest, WhoTrustsTheOldAuthorityTrustsARenewedOne) {
-  const WebhookCertificates first = Make();
+  const CertificateSet first = Make();
   now_ += 7 * kYear;
-  const WebhookCertificates second = Make(first);
+  const CertificateSet second = Make(first);
   EXPECT_NE(second.authority, first.authority);
   EXPECT_EQ(second.authority_key, first.authority_key);
   EXPECT_EQ(Reason(second), "");
@@ -128,31 +128,31 @@ TEST_F(CertificateMakerTest, WhoTrustsTheOldAuthorityTrustsARenewedOne) {
   const WallTime later = now_ + 4 * kYear;  // the first one has ended
   EXPECT_EQ(Verify(second.authority, Make(second).certificate, kHosts[0], now_), "passes");
   now_ = later;
-  const WebhookCertificates third = Make(second);
+  const CertificateSet third = Make(second);
   EXPECT_EQ(third.authority, second.authority);
   EXPECT_EQ(Verify(second.authority, third.certificate, kHosts[0], now_), "passes");
 }
 
 TEST_F(CertificateMakerTest, AnAuthorityWithoutItsKeyIsReplaced) {
-  const WebhookCertificates first = Make();
-  WebhookCertificates keyless = first, mixed = first;
+  const CertificateSet first = Make();
+  CertificateSet keyless = first, mixed = first;
   keyless.authority_key.clear();
   mixed.authority_key = Make().authority_key;
-  for (const WebhookCertificates& old : {keyless, mixed}) {
-    const WebhookCertificates made = Make(old);
+  for (const CertificateSet& old : {keyless, mixed}) {
+    const CertificateSet made = Make(old);
     EXPECT_NE(made.authority, first.authority);
     EXPECT_EQ(Reason(made), "");
   }
 }
 
 TEST_F(CertificateMakerTest, TellsWhatIsWrong) {
-  const WebhookCertificates good = Make(), other = Make();
-  const auto with = [&](std::string WebhookCertificates::*field, const std::string& text) {
-    WebhookCertificates changed = good;
+  const CertificateSet good = Make(), other = Make();
+  const auto with = [&](std::string CertificateSet::*field, const std::string& text) {
+    CertificateSet changed = good;
     changed.*field = text;
     return Reason(changed);
   };
-  using W = WebhookCertificates;
+  using W = CertificateSet;
   EXPECT_EQ(Reason({}), "there is none");
   EXPECT_EQ(with(&W::certificate, "x"), "there is none");
   EXPECT_EQ(with(&W::key, ""), "its key is not there");
