@@ -28,8 +28,8 @@ std::string Help(std::string_view program) {
   Flags flags;
   CLI::App app(
       "A stand-in for kube-apiserver, in memory: namespaces, pods, nodes, events, resource\n"
-      "quotas and leases. Nothing runs the pods, nobody checks credentials, and all is\n"
-      "gone when it ends.",
+      "quotas, leases, secrets and mutating webhook configurations. Nothing runs the pods,\n"
+      "no webhook is called, nobody checks credentials, and all is gone when it ends.",
       std::string(program));
   Define(app, flags);
   return app.help();

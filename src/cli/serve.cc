@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "aliquot/server/debug_server.h"
 #include "aliquot/server/metrics_server.h"
 #include "aliquot/server/server.h"
+#include "aliquot/server/webhook_certificate.h"
 #include "aliquot/vendors/registry.h"
 #include "cli/build_info.h"
 #include "cli/daemon.h"
@@ -48,9 +50,34 @@ void TellOfFlags(const config::ServeFlags& flags) {
     log::Warn("--profiling serves no /debug/pprof: those are profiles of Go; use perf instead");
 }
 
-std::optional<server::TlsFiles> TlsOf(const config::ServeFlags& flags) {
-  if (flags.cert_file.empty() || flags.key_file.empty()) return std::nullopt;
-  return server::TlsFiles{flags.cert_file, flags.key_file};
+// Of --webhook-certs=auto, else nothing.
+std::unique_ptr<server::WebhookCertificate> WebhookCertificateOf(const config::ServeFlags& flags,
+                                                                 kube::RawApi& api,
+                                                                 const scheduler::Leader& leader) {
+  if (flags.webhook_certs != config::WebhookCerts::kAuto) return nullptr;
+  return std::make_unique<server::WebhookCertificate>(
+      api,
+      server::WebhookCertificate::Options{.secret = flags.webhook_certs_secret,
+                                          .hosts = flags.webhook_certs_hosts,
+                                          .webhook_configuration = flags.webhook_configuration,
+                                          .may_write = [&leader] { return leader.Leads(); }},
+      SystemClock());
+}
+
+server::TlsSource TlsOf(const config::ServeFlags& flags, server::WebhookCertificate* made_here) {
+  if (made_here != nullptr) return [made_here] { return made_here->Current(); };
+  if (flags.cert_file.empty() || flags.key_file.empty()) return {};
+  return server::FromFiles({flags.cert_file, flags.key_file});
+}
+
+// Nothing: ready.
+std::optional<std::string> NotReady(scheduler::Scheduler& scheduler,
+                                    const server::WebhookCertificate* made_here) {
+  std::string missing = scheduler.sync().Missing();
+  if (!missing.empty()) return missing;
+  if (made_here != nullptr && !made_here->found())
+    return "the webhook has no certificate that the API server trusts";
+  return std::nullopt;
 }
 
 Result<Identity> OwnIdentity() {
@@ -114,15 +141,14 @@ int Serve(const config::ServeFlags& flags, const config::DeviceConfig& devices) 
                 SystemClock(), *self);
   scheduler::Scheduler& scheduler = daemon.scheduler();
 
+  const std::unique_ptr<server::WebhookCertificate> made_here =
+      WebhookCertificateOf(flags, client, scheduler.leader());
+
   server::Server server(scheduler, {.bind = flags.http_bind,
                                     .webhook_bind = flags.webhook_bind,
-                                    .tls = TlsOf(flags),
+                                    .tls = TlsOf(flags, made_here.get()),
                                     .live = [&scheduler] { return scheduler.Live(); },
-                                    .ready = [&scheduler]() -> std::optional<std::string> {
-                                      std::string missing = scheduler.sync().Missing();
-                                      if (missing.empty()) return std::nullopt;
-                                      return missing;
-                                    },
+                                    .ready = [&] { return NotReady(scheduler, made_here.get()); },
                                     .version_json = VersionJson(build)});
   if (const Result<void> started = server.Start(); !started) {
     log::Error("Could not serve", {{"error", started.error().message}});

@@ -252,8 +252,7 @@ Response Cluster::Handle(const Request& request, const std::stop_token& stop, St
   }
   const std::optional<Place> place = FindPlace(url.path);
   if (!place) {
-    if (!url.path.starts_with("/api/v1/") &&
-        !url.path.starts_with("/apis/coordination.k8s.io/v1/")) {
+    if (!IsOfOurGroups(url.path)) {
       return {404, "text/plain", "404 page not found\n", 0, Response::Delivery::kWhole, nullptr};
     }
     return ErrorResponse(

@@ -261,6 +261,24 @@ void DecodeQuota(Decoder& decoder, Json& object) {
   }
 }
 
+void DecodeSecret(Decoder& decoder, Json& object) {
+  decoder.StringMap(object, "data");
+  decoder.String(object, "type");
+  decoder.Bool(object, "immutable");
+  Default(object, "type", "Opaque");
+}
+
+void DecodeWebhookConfiguration(Decoder& decoder, Json& object) {
+  Json* webhooks = decoder.Array(object, "webhooks");
+  if (webhooks == nullptr) return;
+  for (Json& webhook : *webhooks) {
+    if (!webhook.is_object()) continue;
+    decoder.String(webhook, "name");
+    Default(webhook, "clientConfig", Json::object());
+    if (Json* client = decoder.Object(webhook, "clientConfig")) decoder.String(*client, "caBundle");
+  }
+}
+
 void DecodeLease(Decoder& decoder, Json& object) {
   Default(object, "spec", Json::object());
   if (Json* spec = decoder.Object(object, "spec")) {
@@ -484,6 +502,30 @@ void ValidateEvent(Validator& validator, const Json& object) {
   }
 }
 
+void ValidateSecret(Validator& validator, const Json* old, const Json& object) {
+  const Json& type = object["type"];
+  if (old != nullptr && (*old)["type"] != type)
+    validator.Bad("type", type.get<std::string>(), "field is immutable");
+  if (type != "kubernetes.io/tls") return;
+  const Json data = object.value("data", Json::object());
+  for (const char* key : {"tls.crt", "tls.key"}) {
+    if (!data.contains(key)) validator.Say(std::string("data[") + key + "]", "Required value");
+  }
+}
+
+void ValidateWebhookConfiguration(Validator& validator, const Json& object) {
+  size_t index = 0;
+  for (const Json& webhook : object.value("webhooks", Json::array())) {
+    const std::string path = "webhooks[" + std::to_string(index++) + "].";
+    if (webhook.value("name", "").empty()) validator.Say(path + "name", "Required value");
+    const Json& client = webhook["clientConfig"];
+    if (client.contains("url") == client.contains("service")) {
+      validator.Say(path + "clientConfig",
+                    "Required value: exactly one of url or service is required");
+    }
+  }
+}
+
 void ValidateLease(Validator& validator, const Json& object) {
   const Json& spec = object["spec"];
   if (spec.value("leaseDurationSeconds", int64_t{1}) <= 0) {
@@ -559,8 +601,14 @@ std::optional<std::string> Decode(const Resource& resource, Json& object) {
     case Kind::kResourceQuota:
       DecodeQuota(decoder, object);
       break;
+    case Kind::kSecret:
+      DecodeSecret(decoder, object);
+      break;
     case Kind::kLease:
       DecodeLease(decoder, object);
+      break;
+    case Kind::kMutatingWebhookConfiguration:
+      DecodeWebhookConfiguration(decoder, object);
       break;
   }
   return std::move(decoder).problem();
@@ -632,8 +680,14 @@ std::vector<FieldError> Validate(const Resource& resource, const Json* old, cons
     case Kind::kEvent:
       ValidateEvent(validator, object);
       break;
+    case Kind::kSecret:
+      ValidateSecret(validator, old, object);
+      break;
     case Kind::kLease:
       ValidateLease(validator, object);
+      break;
+    case Kind::kMutatingWebhookConfiguration:
+      ValidateWebhookConfiguration(validator, object);
       break;
     case Kind::kNamespace:
     case Kind::kResourceQuota:

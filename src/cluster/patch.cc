@@ -35,6 +35,7 @@ std::optional<std::string_view> MergeKey(std::string_view list) {
       {"podIPs", "ip"},
       {"resourceClaims", "name"},
       {"finalizers", ""},
+      {"webhooks", "name"},
       {"topologySpreadConstraints", "topologyKey"}};
   for (const auto& [name, key] : kKeys) {
     if (name == list) return key;

@@ -1,5 +1,7 @@
 #include "cluster/resources.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "aliquot/base/strings.h"
@@ -15,9 +17,16 @@ constexpr Resource kResources[] = {
     {Kind::kEvent, "", "v1", "events", "event", "Event", "ev", true, false, true, true},
     {Kind::kResourceQuota, "", "v1", "resourcequotas", "resourcequota", "ResourceQuota", "quota",
      true, true, false, true},
+    {Kind::kSecret, "", "v1", "secrets", "secret", "Secret", "", true, false, false, true},
     {Kind::kLease, "coordination.k8s.io", "v1", "leases", "lease", "Lease", "", true, false, true,
      false},
+    {Kind::kMutatingWebhookConfiguration, "admissionregistration.k8s.io", "v1",
+     "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
+     "MutatingWebhookConfiguration", "", false, false, false, false},
 };
+
+// Those beside the core.
+constexpr std::string_view kGroups[] = {"coordination.k8s.io", "admissionregistration.k8s.io"};
 
 const Resource* FindResource(std::string_view group, std::string_view plural) {
   for (const Resource& resource : kResources) {
@@ -93,9 +102,9 @@ std::string ResourceList(std::string_view group) {
   return all.dump();
 }
 
-Json Group() {
-  const Json version = {{"groupVersion", "coordination.k8s.io/v1"}, {"version", "v1"}};
-  return {{"name", "coordination.k8s.io"}, {"versions", {version}}, {"preferredVersion", version}};
+Json Group(std::string_view name) {
+  const Json version = {{"groupVersion", std::string(name) + "/v1"}, {"version", "v1"}};
+  return {{"name", name}, {"versions", {version}}, {"preferredVersion", version}};
 }
 
 }  // namespace
@@ -166,16 +175,27 @@ std::optional<std::string> Discover(std::string_view path) {
   if (path == "/api") return R"({"kind":"APIVersions","versions":["v1"]})";
   if (path == "/api/v1") return ResourceList("");
   if (path == "/apis") {
-    return Json{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", {Group()}}}.dump();
+    Json groups = Json::array();
+    for (const std::string_view name : kGroups) groups.push_back(Group(name));
+    return Json{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", groups}}.dump();
   }
-  if (path == "/apis/coordination.k8s.io") {
-    Json group = Group();
+  for (const std::string_view name : kGroups) {
+    const std::string group_path = "/apis/" + std::string(name);
+    if (path == group_path + "/v1") return ResourceList(name);
+    if (path != group_path) continue;
+    Json group = Group(name);
     group["kind"] = "APIGroup";
     group["apiVersion"] = "v1";
     return group.dump();
   }
-  if (path == "/apis/coordination.k8s.io/v1") return ResourceList("coordination.k8s.io");
   return std::nullopt;
+}
+
+bool IsOfOurGroups(std::string_view path) {
+  return path.starts_with("/api/v1/") ||
+         std::any_of(std::begin(kGroups), std::end(kGroups), [path](std::string_view name) {
+           return path.starts_with("/apis/" + std::string(name) + "/v1/");
+         });
 }
 
 namespace {

@@ -12,8 +12,17 @@
 
 namespace aliquot::cluster {
 
-enum class Kind { kNamespace, kPod, kNode, kEvent, kResourceQuota, kLease };
-inline constexpr size_t kKinds = 6;
+enum class Kind {
+  kNamespace,
+  kPod,
+  kNode,
+  kEvent,
+  kResourceQuota,
+  kSecret,
+  kLease,
+  kMutatingWebhookConfiguration
+};
+inline constexpr size_t kKinds = 8;
 
 struct Resource {
   Kind kind;
@@ -55,6 +64,8 @@ struct Place {
   std::string Key() const { return resource->namespaced ? ns + "/" + name : name; }
 };
 std::optional<Place> FindPlace(std::string_view path);
+// Whether the path is below a group and version of ours.
+bool IsOfOurGroups(std::string_view path);
 
 // The body of a discovery request (/api, /apis, /version, ...), or nothing.
 std::optional<std::string> Discover(std::string_view path);

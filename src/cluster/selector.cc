@@ -26,8 +26,11 @@ bool IsSupported(const Resource& resource, std::string_view field) {
                     "involvedObject.uid", "involvedObject.apiVersion",
                     "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
                     "reportingComponent", "source", "type"});
+    case Kind::kSecret:
+      return field == "type";
     case Kind::kResourceQuota:
     case Kind::kLease:
+    case Kind::kMutatingWebhookConfiguration:
       return false;
   }
   return false;

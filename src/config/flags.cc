@@ -179,6 +179,26 @@ Binding Word(Enum& field, const std::vector<std::pair<std::string, Enum>>& words
       });
 }
 
+Binding NamespacedName(ObjectRef& field) {
+  return Bind(field, "namespace/name", "NAMESPACE/NAME", ParseNamespacedName,
+              [](const ObjectRef& value) { return Display(value); });
+}
+
+Binding Hosts(std::vector<std::string>& field) {
+  return Bind(
+      field, "host,...", "DNS names and IP addresses, separated by commas",
+      [](const std::string& text) -> std::optional<std::vector<std::string>> {
+        std::vector<std::string> hosts;
+        for (const std::string_view host : Split(text, ',')) {
+          if (host.empty() || host.find_first_of(" /") != std::string_view::npos)
+            return std::nullopt;
+          hosts.emplace_back(host);
+        }
+        return hosts;
+      },
+      [](const std::vector<std::string>& value) { return Join(value, ","); });
+}
+
 // Adds to what earlier flags gave.
 Binding Labels(StringMap& field) {
   return Bind(
@@ -245,6 +265,16 @@ std::vector<Flag> FlagsOf(ServeFlags& f) {
       {"cert_file", kServer, Text(f.cert_file, "file"),
        "server certificate (PEM); TLS needs this and key_file"},
       {"key_file", kServer, Text(f.key_file, "file"), "private key of the certificate (PEM)"},
+      {"webhook-certs", kServer,
+       Word<WebhookCerts>(f.webhook_certs,
+                          {{"files", WebhookCerts::kFiles}, {"auto", WebhookCerts::kAuto}}),
+       "certificate of /webhook: cert_file and key_file, or one that is made here"},
+      {"webhook-certs-secret", kServer, NamespacedName(f.webhook_certs_secret),
+       "Secret in which webhook-certs=auto keeps the certificate; needed"},
+      {"webhook-certs-hosts", kServer, Hosts(f.webhook_certs_hosts),
+       "names and addresses by which the API server calls /webhook; needed with auto"},
+      {"webhook-configuration", kServer, Text(f.webhook_configuration, "name"),
+       "MutatingWebhookConfiguration into which auto writes the caBundle; empty: none"},
       {"legacy-metrics", kServer, Switch(f.legacy_metrics),
        "also expose metrics under their old names"},
       {"profiling", kServer, Switch(f.profiling), "accepted, without effect: no /debug/pprof"},
@@ -434,9 +464,15 @@ constexpr char kShortLockIsTaken[] =
 
 // What concerns more than one flag, or is odd without being wrong.
 Result<void> CheckTogether(ServeFlags& flags) {
-  const bool tls = !flags.cert_file.empty() && !flags.key_file.empty();
-  if (!flags.webhook_bind.empty() && !tls)
-    return InvalidError("--webhook-bind needs --cert_file and --key_file");
+  const bool made_here = flags.webhook_certs == WebhookCerts::kAuto;
+  const bool files = !flags.cert_file.empty() && !flags.key_file.empty();
+  if (!flags.webhook_bind.empty() && !files && !made_here)
+    return InvalidError("--webhook-bind needs --cert_file and --key_file, or --webhook-certs=auto");
+  if (made_here && (!flags.cert_file.empty() || !flags.key_file.empty()))
+    return InvalidError("--webhook-certs=auto goes without --cert_file and --key_file");
+  if (made_here && (flags.webhook_certs_secret.name.empty() || flags.webhook_certs_hosts.empty()))
+    return InvalidError(
+        "--webhook-certs=auto needs --webhook-certs-secret and --webhook-certs-hosts");
 
   auto& warnings = flags.warnings;
   const std::string& node_policy = flags.node_scheduler_policy;

@@ -225,6 +225,13 @@ Result<void> Client::PatchEvent(std::string_view ns, std::string_view name,
   return {};
 }
 
+Result<std::string> Client::Call(const std::string& method, const std::string& target,
+                                 const std::string& body, const std::string& content_type,
+                                 const CallOptions& call) {
+  return impl_->Call(method == "GET" ? Get(target) : Write(method, target, body, content_type),
+                     call);
+}
+
 Result<std::string> Client::List(const std::string& target, const std::stop_token& stop) {
   const EitherStop either(stop, impl_->stop.get_token());
   Request request = Get(target);

@@ -64,6 +64,15 @@ std::string NodePath(std::string_view name) { return "/api/v1/nodes/" + UrlEscap
 std::string EventsPath(std::string_view ns) {
   return "/api/v1/namespaces/" + UrlEscape(ns) + "/events";
 }
+std::string SecretsPath(std::string_view ns) {
+  return "/api/v1/namespaces/" + UrlEscape(ns) + "/secrets";
+}
+std::string SecretPath(std::string_view ns, std::string_view name) {
+  return SecretsPath(ns) + "/" + UrlEscape(name);
+}
+std::string MutatingWebhookConfigurationPath(std::string_view name) {
+  return "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" + UrlEscape(name);
+}
 
 Error ErrorOfAnswer(long status, std::string_view body, bool write) {
   std::string message;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "aliquot/base/base64.h"
 #include "aliquot/base/time_text.h"
 #include "kube/json_reader.h"
 
@@ -187,6 +188,38 @@ Result<Lease> ParseLease(std::string_view text) {
                          lease.duration = std::chrono::seconds(seconds);
                        });
                      });
+}
+
+Result<Secret> ParseSecret(std::string_view text) {
+  return Read<Secret>(text, "Secret",
+                      [](Secret& secret, std::string_view key, value v, const Path& at) {
+                        if (key == "metadata") secret.meta = ReadMeta(v, at);
+                        if (key != "data") return;
+                        for (const auto& [name, base64] : json::TextMap(v, at)) {
+                          Result<std::string> bytes = DecodeBase64(base64);
+                          if (!bytes) json::Fail(Path{&at, name}, bytes.error().message);
+                          secret.data[name] = *std::move(bytes);
+                        }
+                      });
+}
+
+Result<WebhookConfiguration> ParseWebhookConfiguration(std::string_view text) {
+  return Read<WebhookConfiguration>(
+      text, "webhook configuration",
+      [](WebhookConfiguration& configuration, std::string_view key, value v, const Path& at) {
+        if (key == "metadata") configuration.meta = ReadMeta(v, at);
+        if (key != "webhooks") return;
+        EachItem(v, at, [&](value item, const Path& here) {
+          WebhookConfiguration::Webhook& webhook = configuration.webhooks.emplace_back();
+          EachField(item, here, [&](std::string_view name, value field, const Path& place) {
+            if (name == "name") webhook.name = Text(field, place);
+            if (name != "clientConfig") return;
+            EachField(field, place, [&](std::string_view inner, value bundle, const Path& deep) {
+              if (inner == "caBundle") webhook.ca_bundle = Text(bundle, deep);
+            });
+          });
+        });
+      });
 }
 
 Result<ObjectMeta> ParseMeta(std::string_view text) {

@@ -10,10 +10,20 @@
 
 namespace aliquot::server {
 
-Result<std::unique_ptr<CertificateWatcher>> CertificateWatcher::Load(TlsFiles files,
+TlsSource FromFiles(TlsFiles files) {
+  return [files = std::move(files)]() -> Result<TlsPair> {
+    Result<std::string> certificate = ReadFile(files.certificate);
+    if (!certificate) return InvalidError("certificate " + certificate.error().message);
+    Result<std::string> key = ReadFile(files.key);
+    if (!key) return InvalidError("private key " + key.error().message);
+    return TlsPair{{files.certificate, *std::move(certificate)}, {files.key, *std::move(key)}};
+  };
+}
+
+Result<std::unique_ptr<CertificateWatcher>> CertificateWatcher::Load(TlsSource source,
                                                                      const Clock& clock) {
-  std::unique_ptr<CertificateWatcher> watcher(new CertificateWatcher(std::move(files), clock));
-  Result<Pair> pair = watcher->ReadFiles();
+  std::unique_ptr<CertificateWatcher> watcher(new CertificateWatcher(std::move(source), clock));
+  Result<TlsPair> pair = watcher->source_();
   if (!pair) return pair.error();
   if (Result<void> used = watcher->Use(*std::move(pair)); !used) return used.error();
   return watcher;
@@ -34,7 +44,7 @@ TlsContext CertificateWatcher::context() const {
 }
 
 Result<bool> CertificateWatcher::Reload() {
-  Result<Pair> pair = ReadFiles();
+  Result<TlsPair> pair = source_();
   if (!pair) {
     Refuse(pair.error());
     return pair.error();
@@ -69,19 +79,11 @@ void CertificateWatcher::Watch(Duration interval) {
   });
 }
 
-Result<CertificateWatcher::Pair> CertificateWatcher::ReadFiles() const {
-  Result<std::string> certificate = ReadFile(files_.certificate);
-  if (!certificate) return InvalidError("certificate " + certificate.error().message);
-  Result<std::string> key = ReadFile(files_.key);
-  if (!key) return InvalidError("private key " + key.error().message);
-  return Pair{{files_.certificate, *std::move(certificate)}, {files_.key, *std::move(key)}};
-}
-
-Result<void> CertificateWatcher::Use(Pair pair) {
-  Result<TlsContext> context = MakeTlsContext(pair.certificate, pair.key);
+Result<void> CertificateWatcher::Use(TlsPair pair) {
+  Result<TlsContext> context = MakeTlsContext(pair);
   if (!context) return context.error();
   log::Info(pair_.certificate.text.empty() ? "Loaded the certificate" : "Replaced the certificate",
-            {{"file", files_.certificate}, {"expires", FormatRfc3339(ExpiryOf(**context))}});
+            {{"file", pair.certificate.path}, {"expires", FormatRfc3339(ExpiryOf(**context))}});
   pair_ = std::move(pair);
   expired_ = false;
   {
@@ -94,7 +96,7 @@ Result<void> CertificateWatcher::Use(Pair pair) {
 
 void CertificateWatcher::Refuse(const Error& error) {
   if (std::exchange(refused_, error.message) == error.message) return;
-  log::Warn("Kept the old certificate: the files hold no usable pair",
+  log::Warn("Kept the old certificate: there is no usable new one",
             {{"error", error.message}, {"expires", FormatRfc3339(ExpiryOf(*context()))}});
 }
 
@@ -103,7 +105,7 @@ void CertificateWatcher::WarnIfExpired() {
   if (expired_ || clock_.Now() < expiry) return;
   expired_ = true;
   log::Warn("The certificate has expired; it is used until there is a new one",
-            {{"file", files_.certificate}, {"expired", FormatRfc3339(expiry)}});
+            {{"file", pair_.certificate.path}, {"expired", FormatRfc3339(expiry)}});
 }
 
 }  // namespace aliquot::server

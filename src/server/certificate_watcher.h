@@ -1,7 +1,6 @@
-// CertificateWatcher: a listener's certificate and key, read again as their
-// files change. New connections get the new pair, others keep what they began
-// with. A pair that cannot be used changes nothing and is warned of: files of a
-// Kubernetes Secret may be half way through their renewal.
+// CertificateWatcher: a listener's certificate and key, taken up as they change. New connections
+// get the new pair, others keep what they began with. A pair that cannot be used changes nothing
+// and is warned of: the files of a Kubernetes Secret may be half way through their renewal.
 #pragma once
 
 #include <memory>
@@ -22,15 +21,15 @@ class CertificateWatcher {
  public:
   // Errors name the file and what is wrong with it. `clock`, by which
   // certificates expire, outlives the watcher.
-  static Result<std::unique_ptr<CertificateWatcher>> Load(TlsFiles files,
+  static Result<std::unique_ptr<CertificateWatcher>> Load(TlsSource source,
                                                           const Clock& clock = SystemClock());
   ~CertificateWatcher();
 
   // With the pair in use.
   TlsContext context() const;
 
-  // Reads the files; true if they hold a new pair, which is in use now. On an
-  // error the old pair stays.
+  // Asks the source; true if it has a new pair, which is in use now. On an error
+  // the old pair stays.
   Result<bool> Reload();
 
   // Reloads every `interval` on a thread of its own. REQUIRES: called once, and
@@ -38,25 +37,17 @@ class CertificateWatcher {
   void Watch(Duration interval);
 
  private:
-  struct Pair {
-    PemFile certificate;
-    PemFile key;
+  CertificateWatcher(TlsSource source, const Clock& clock)
+      : source_(std::move(source)), clock_(clock) {}
 
-    bool operator==(const Pair&) const = default;
-  };
-
-  CertificateWatcher(TlsFiles files, const Clock& clock)
-      : files_(std::move(files)), clock_(clock) {}
-
-  Result<Pair> ReadFiles() const;
-  Result<void> Use(Pair pair);
+  Result<void> Use(TlsPair pair);
   void Refuse(const Error& error);
   void WarnIfExpired();
 
-  const TlsFiles files_;
+  const TlsSource source_;
   const Clock& clock_;
-  Pair pair_;            // in use
-  std::string refused_;  // why the pair in the files is not: warned of once
+  TlsPair pair_;         // in use
+  std::string refused_;  // why the source's pair is not: warned of once
   bool expired_ = false;
 
   std::thread thread_;

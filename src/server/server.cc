@@ -165,7 +165,7 @@ Result<void> Server::Start() {
   Impl& server = *impl_;
   const Options& options = server.options;
   if (options.tls) {
-    Result<std::unique_ptr<CertificateWatcher>> loaded = CertificateWatcher::Load(*options.tls);
+    Result<std::unique_ptr<CertificateWatcher>> loaded = CertificateWatcher::Load(options.tls);
     if (!loaded) return loaded.error();
     server.certificate = *std::move(loaded);
     server.certificate->Watch(options.tls_reload_interval);

@@ -1,9 +1,5 @@
 #include "server/tls_context.h"
 
-#include <openssl/bio.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-
 #include <ctime>
 #include <string_view>
 
@@ -11,10 +7,6 @@
 
 namespace aliquot::server {
 namespace {
-
-using Bio = OpenSslPtr<BIO, BIO_free>;
-using Certificate = OpenSslPtr<X509, X509_free>;
-using Key = OpenSslPtr<EVP_PKEY, EVP_PKEY_free>;
 
 // As ALPN lists its protocols: a length before each.
 constexpr std::string_view kProtocols = "\x08http/1.1";
@@ -45,10 +37,6 @@ void Configure(SSL_CTX& context) {
   SSL_CTX_set_alpn_select_cb(&context, ChooseProtocol, nullptr);
 }
 
-Bio Open(const PemFile& file) {
-  return Bio(BIO_new_mem_buf(file.text.data(), static_cast<int>(file.text.size())));
-}
-
 bool AtEnd() { return ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE; }
 
 Error Refused(std::string_view what, const PemFile& file) {
@@ -59,7 +47,7 @@ Error Refused(std::string_view what, const PemFile& file) {
 }
 
 Result<void> UseCertificates(SSL_CTX& context, const PemFile& file) {
-  const Bio text = Open(file);
+  const Bio text = OpenText(file.text);
   const auto next = [&] {
     return Certificate(PEM_read_bio_X509(text.get(), nullptr, nullptr, nullptr));
   };
@@ -78,9 +66,7 @@ Result<void> UseCertificates(SSL_CTX& context, const PemFile& file) {
 }
 
 Result<void> UseKey(SSL_CTX& context, const PemFile& file, const PemFile& certificate) {
-  // Without a callback OpenSSL would ask a terminal for the pass phrase.
-  const auto no_pass_phrase = [](char*, int, int, void*) { return -1; };
-  const Key key(PEM_read_bio_PrivateKey(Open(file).get(), nullptr, no_pass_phrase, nullptr));
+  const Key key = ReadKey(file.text);
   if (!key) {
     ERR_clear_error();
     return InvalidError("private key " + file.path +
@@ -97,13 +83,13 @@ Result<void> UseKey(SSL_CTX& context, const PemFile& file, const PemFile& certif
 
 }  // namespace
 
-Result<TlsContext> MakeTlsContext(const PemFile& certificate, const PemFile& key) {
+Result<TlsContext> MakeTlsContext(const TlsPair& pair) {
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (!context) return Error{ErrorCode::kUnavailable, "TLS: " + TakeOpenSslError()};
   Configure(*context);
-  if (Result<void> used = UseCertificates(*context, certificate); !used) return used.error();
-  if (Result<void> used = UseKey(*context, key, certificate); !used) return used.error();
+  if (Result<void> used = UseCertificates(*context, pair.certificate); !used) return used.error();
+  if (Result<void> used = UseKey(*context, pair.key, pair.certificate); !used) return used.error();
   return context;
 }
 

@@ -379,6 +379,13 @@ class Authority:
         return base64.b64encode((self.folder / "ca.crt").read_bytes()).decode()
 
 
+def asks_webhook(api):
+    """True if a new pod goes through the webhook."""
+    answer = api.must("POST", "/api/v1/namespaces/default/pods?dryRun=All",
+                      make_pod("probe", {"gpu": 1}, schedulerName=None))
+    return answer["spec"]["schedulerName"] == "hami-scheduler"
+
+
 def register_webhook(api, url, authority):
     """Registers the admission webhook as HAMi's chart does, but that no pod passes without it; returns once it is asked."""
     api.must("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {
@@ -389,12 +396,7 @@ def register_webhook(api, url, authority):
                       "matchPolicy": "Equivalent", "timeoutSeconds": 10,
                       "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
                                  "resources": ["pods"], "scope": "*"}]}]})
-
-    def asked():
-        answer = api.must("POST", "/api/v1/namespaces/default/pods?dryRun=All",
-                          make_pod("probe", {"gpu": 1}, schedulerName=None))
-        return answer["spec"]["schedulerName"] == "hami-scheduler"
-    wait_for("the API server asks the webhook", asked, 30)
+    wait_for("the API server asks the webhook", lambda: asks_webhook(api), 30)
 
 
 # ----------------------------------------------------------- nodes and pods

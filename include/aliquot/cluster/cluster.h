@@ -1,7 +1,8 @@
 // Cluster: an embedded stand-in for kube-apiserver, in memory. It knows
-// namespaces, pods, nodes, events, resource quotas and leases, and answers as
-// the real one does wherever a client of these can see it: resource versions,
-// preconditions, pages, watches, deletion, binding, and the texts of refusals.
+// namespaces, pods, nodes, events, resource quotas, leases, secrets and mutating
+// webhook configurations (which are never called), and answers as the real one
+// does wherever a client of these can see it: resource versions, preconditions,
+// pages, watches, deletion, binding, and the texts of refusals.
 // No kubelet, no controllers, no authorization: what the objects say is what
 // somebody has written, except that a deleted namespace takes its objects along.
 //

@@ -1,4 +1,4 @@
-// LocalClient: a Cluster as kube::Api and kube::ListWatcher, without sockets.
+// LocalClient: a Cluster as kube::Api, kube::RawApi and kube::ListWatcher, without sockets.
 // Answers and errors are those that kube::Client would give against the same
 // cluster over HTTP, but for its retries: nothing is repeated here.
 //
@@ -15,7 +15,7 @@
 
 namespace aliquot::cluster {
 
-class LocalClient : public kube::Api, public kube::ListWatcher {
+class LocalClient : public kube::Api, public kube::RawApi, public kube::ListWatcher {
  public:
   // `cluster` outlives the client.
   explicit LocalClient(Cluster& cluster) : cluster_(cluster) {}
@@ -38,11 +38,10 @@ class LocalClient : public kube::Api, public kube::ListWatcher {
                      const std::function<bool(std::string_view line)>& on_line,
                      const std::stop_token& stop) override;
 
-  // Any other request; the body of a successful answer. The content type of a
-  // PATCH is that of a merge patch unless given.
+  // The content type of a PATCH is that of a merge patch unless given.
   Result<std::string> Call(const std::string& method, const std::string& target,
                            const std::string& body = "", const std::string& content_type = "",
-                           const kube::CallOptions& call = {});
+                           const kube::CallOptions& call = {}) override;
 
   // Every call, running or new, answers kCancelled.
   void Shutdown() { stop_.request_stop(); }

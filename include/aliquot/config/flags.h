@@ -19,6 +19,7 @@
 
 #include "aliquot/base/clock.h"
 #include "aliquot/base/log.h"
+#include "aliquot/base/object_ref.h"
 #include "aliquot/base/result.h"
 #include "aliquot/base/string_map.h"
 
@@ -36,6 +37,12 @@ enum class BindWait { kAll, kGroup, kNone };
 // How the caches follow the API server.
 enum class CacheMode { kWatch, kPoll };
 
+// Where the certificate of /webhook comes from.
+enum class WebhookCerts {
+  kFiles,  // cert_file and key_file
+  kAuto,   // made here, kept in a Secret
+};
+
 // One field per flag, named after it. Addresses are "host:port"; an empty host
 // means all interfaces.
 struct ServeFlags {
@@ -46,6 +53,10 @@ struct ServeFlags {
   std::string debug_bind = "127.0.0.1:9396";  // empty: off
   std::string cert_file;                      // TLS only with both files
   std::string key_file;
+  WebhookCerts webhook_certs = WebhookCerts::kFiles;
+  ObjectRef webhook_certs_secret;  // these three: of kAuto
+  std::vector<std::string> webhook_certs_hosts;
+  std::string webhook_configuration;  // empty: none
   bool legacy_metrics = false;
   bool profiling = false;
 

@@ -74,6 +74,20 @@ class Api {
                                   const std::string& patch, const CallOptions&) = 0;
 };
 
+// Calls on objects that have no methods above, as JSON text.
+//
+// Errors and thread safety: as Api.
+class RawApi {
+ public:
+  virtual ~RawApi() = default;
+
+  // The body of a successful answer. `target`: path and query, escaped. A GET has no
+  // `body`; `content_type` is the body's.
+  virtual Result<std::string> Call(const std::string& method, const std::string& target,
+                                   const std::string& body, const std::string& content_type,
+                                   const CallOptions& call) = 0;
+};
+
 // Merge-patch bodies, e.g.
 //   {"metadata":{"uid":"...","annotations":{"a":"1","b":null},"labels":{...}}}
 // Built here so that no caller assembles JSON by hand.

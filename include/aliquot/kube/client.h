@@ -1,4 +1,4 @@
-// Client: kube::Api and the Reflectors' ListWatcher over HTTP/1.1 (libcurl).
+// Client: kube::Api, RawApi and the Reflectors' ListWatcher over HTTP/1.1 (libcurl).
 // Calls of the two lanes, lists and watches each have connections of their own,
 // which are kept and used again.
 //
@@ -35,7 +35,7 @@ struct ClientOptions {
   Duration timeout{0};
 };
 
-class Client : public Api, public ListWatcher {
+class Client : public Api, public RawApi, public ListWatcher {
  public:
   // `clock` outlives the client. The process ignores SIGPIPE from here on.
   Client(ClientConfig config, ClientOptions options, const Clock& clock = SystemClock());
@@ -52,6 +52,10 @@ class Client : public Api, public ListWatcher {
                                   const CallOptions&) override;
   Result<void> PatchEvent(std::string_view ns, std::string_view name, const std::string& patch,
                           const CallOptions&) override;
+
+  Result<std::string> Call(const std::string& method, const std::string& target,
+                           const std::string& body, const std::string& content_type,
+                           const CallOptions&) override;
 
   Result<std::string> List(const std::string& target, const std::stop_token& stop) override;
   Result<void> Watch(const std::string& target, Duration longest,

@@ -21,6 +21,9 @@ std::string UrlEscape(std::string_view text);
 std::string PodPath(std::string_view ns, std::string_view name);
 std::string NodePath(std::string_view name);
 std::string EventsPath(std::string_view ns);
+std::string SecretsPath(std::string_view ns);
+std::string SecretPath(std::string_view ns, std::string_view name);
+std::string MutatingWebhookConfigurationPath(std::string_view name);
 
 // The error of an answer of 300 or above, with the message of the Status in its body, or
 // the beginning of a body that is none. A write that the server may have done is

@@ -22,6 +22,8 @@ Result<Pod> ParsePod(std::string_view json);
 Result<Node> ParseNode(std::string_view json);
 Result<ResourceQuota> ParseResourceQuota(std::string_view json);
 Result<Lease> ParseLease(std::string_view json);
+Result<Secret> ParseSecret(std::string_view json);
+Result<WebhookConfiguration> ParseWebhookConfiguration(std::string_view json);
 
 // Only metadata, of an object of any kind.
 Result<ObjectMeta> ParseMeta(std::string_view json);

@@ -92,4 +92,25 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
+struct Secret {
+  ObjectMeta meta;
+  StringMap data;  // decoded from base64
+
+  bool operator==(const Secret&) const = default;
+};
+
+// Mutating or validating.
+struct WebhookConfiguration {
+  struct Webhook {
+    std::string name;
+    std::string ca_bundle;  // clientConfig.caBundle, base64
+
+    bool operator==(const Webhook&) const = default;
+  };
+  ObjectMeta meta;
+  std::vector<Webhook> webhooks;
+
+  bool operator==(const WebhookConfiguration&) const = default;
+};
+
 }  // namespace aliquot::kube

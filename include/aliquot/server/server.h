@@ -28,12 +28,31 @@ namespace aliquot::server {
 // None: all is well. Otherwise why not, for a human.
 using HealthCheck = std::function<std::optional<std::string>()>;
 
-// Paths of PEM files. The certificate's may go on with its chain; the key has no
-// pass phrase.
+// What a file holds, and its path or another name of the place, for messages.
+struct PemFile {
+  std::string path;
+  std::string text;
+
+  bool operator==(const PemFile&) const = default;
+};
+
+// The certificate may go on with its chain; the key has no pass phrase.
+struct TlsPair {
+  PemFile certificate;
+  PemFile key;
+
+  bool operator==(const TlsPair&) const = default;
+};
+
+// Where a certificate comes from: asked for the pair of now, on one thread at a time.
+using TlsSource = std::function<Result<TlsPair>()>;
+
 struct TlsFiles {
   std::string certificate;
   std::string key;
 };
+// Reads the files. The errors name them.
+TlsSource FromFiles(TlsFiles files);
 
 // Thread safety: one thread at a time. The extender and the checks are called
 // from the server's own threads.
@@ -44,11 +63,11 @@ class Server {
     // every address of the machine. Port 0: one that is free.
     std::string bind = "127.0.0.1:8080";
     std::string webhook_bind = {};  // the same, of /webhook; empty: it is served on `bind`
-    // Of the listener that serves /webhook; none: plain HTTP. Files that change are
+    // Of the listener that serves /webhook; empty: plain HTTP. A pair that changes is
     // taken up, for new connections; what cannot be used is warned of, and the old pair
     // stays.
-    std::optional<TlsFiles> tls = {};
-    Duration tls_reload_interval = std::chrono::seconds(5);
+    TlsSource tls = {};
+    Duration tls_reload_interval = std::chrono::seconds(1);
     HealthCheck live;   // empty: always well
     HealthCheck ready;  // empty: always well
     std::string version_json = "{}";

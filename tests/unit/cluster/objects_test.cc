@@ -254,13 +254,15 @@ TEST_F(ObjectsTest, DiscoveryTellsEveryResource) {
   const Json core = Get("/api/v1").body;
   std::vector<std::string> names;
   for (const Json& resource : core["resources"]) names.push_back(resource["name"]);
-  EXPECT_EQ(names, (std::vector<std::string>{"namespaces", "namespaces/status", "pods",
-                                             "pods/status", "pods/binding", "nodes", "nodes/status",
-                                             "events", "resourcequotas", "resourcequotas/status"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"namespaces", "namespaces/status", "pods", "pods/status",
+                                      "pods/binding", "nodes", "nodes/status", "events",
+                                      "resourcequotas", "resourcequotas/status", "secrets"}));
   EXPECT_EQ(core["resources"][2]["shortNames"], Json::array({"po"}));
   const Json groups = Get("/apis").body["groups"];
-  ASSERT_EQ(groups.size(), 1U);
+  ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0]["versions"][0]["groupVersion"], "coordination.k8s.io/v1");
+  EXPECT_EQ(groups[1]["versions"][0]["groupVersion"], "admissionregistration.k8s.io/v1");
   EXPECT_EQ(Get("/version").body["major"], "1");
 }
 

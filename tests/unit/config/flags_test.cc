@@ -70,6 +70,10 @@ const std::vector<Row>& Rows() {
       {"sync-wait", "5s", "0", "0s"},
       {"filter-deadline", "20s", "1m30s", "1m30s"},
       {"webhook-bind", "", "", ""},
+      {"webhook-certs", "files", "files", "files"},
+      {"webhook-certs-secret", "", "ns/s", "ns/s"},
+      {"webhook-certs-hosts", "", "w.ns.svc,10.0.0.7", "w.ns.svc,10.0.0.7"},
+      {"webhook-configuration", "", "w", "w"},
       {"debug-bind", "127.0.0.1:9396", "", ""},
       {"log-format", "text", "json", "json"},
       {"shadow", "false", "true", "true"},
@@ -292,6 +296,13 @@ TEST(ServeFlags, NameTheFlagAndWhatItTakes) {
       {"--poll-interval=0s", "a positive duration such as 300ms, 1m30s or 2h"},
       {"--filter-deadline=0s", "a positive duration such as 300ms, 1m30s or 2h"},
       {"--sync-wait=-1s", "zero or a positive duration such as 300ms, 1m30s or 2h"},
+      {"--webhook-certs=on", "one of files, auto"},
+      {"--webhook-certs-secret=s", "NAMESPACE/NAME"},
+      {"--webhook-certs-secret=/s", "NAMESPACE/NAME"},
+      {"--webhook-certs-secret=ns/s/t", "NAMESPACE/NAME"},
+      {"--webhook-certs-hosts=", "DNS names and IP addresses, separated by commas"},
+      {"--webhook-certs-hosts=a,,b", "DNS names and IP addresses, separated by commas"},
+      {"--webhook-certs-hosts=https://a", "DNS names and IP addresses, separated by commas"},
       {"--assignment-write=later", "one of filter, bind"},
       {"--bind-wait=none", "one of all, group, 0"},
       {"--cache-mode=Watch", "one of watch, poll"},
@@ -330,7 +341,24 @@ TEST(ServeFlags, RefuseArgumentsWithoutADash) {
 
 TEST(ServeFlags, RefuseAWebhookListenerWithoutACertificate) {
   EXPECT_EQ(ParseError({"--webhook-bind=:443", "--cert_file=c"}),
-            "--webhook-bind needs --cert_file and --key_file");
+            "--webhook-bind needs --cert_file and --key_file, or --webhook-certs=auto");
+}
+
+TEST(ServeFlags, LetTheWebhooksCertificateBeMadeHere) {
+  const ServeFlags flags =
+      Parsed({"--webhook-bind=:443", "--webhook-certs=auto", "--webhook-certs-secret=ns/s",
+              "--webhook-certs-hosts=w.ns.svc,10.0.0.7", "--webhook-configuration=w"});
+  EXPECT_EQ(flags.webhook_certs, WebhookCerts::kAuto);
+  EXPECT_EQ(flags.webhook_certs_secret, (ObjectRef{"ns", "s", ""}));
+  EXPECT_EQ(flags.webhook_certs_hosts, (std::vector<std::string>{"w.ns.svc", "10.0.0.7"}));
+  EXPECT_EQ(flags.webhook_configuration, "w");
+  EXPECT_TRUE(flags.warnings.empty());
+  const std::string missing =
+      "--webhook-certs=auto needs --webhook-certs-secret and --webhook-certs-hosts";
+  EXPECT_EQ(ParseError({"--webhook-certs=auto", "--webhook-certs-secret=ns/s"}), missing);
+  EXPECT_EQ(ParseError({"--webhook-certs=auto", "--webhook-certs-hosts=w.ns.svc"}), missing);
+  EXPECT_EQ(ParseError({"--webhook-certs=auto", "--key_file=k"}),
+            "--webhook-certs=auto goes without --cert_file and --key_file");
 }
 
 TEST(ServeFlags, WarnOfValuesThatAreHardlyMeant) {

@@ -86,6 +86,26 @@ TEST(ClientTest, SendsEachCallAsTheApiServerExpectsIt) {
   EXPECT_EQ(seen[7].connection, 1) << "the connection is kept";
 }
 
+TEST(ClientTest, SendsOtherCallsAsTheyAre) {
+  TestServer server([](const Request& request, Peer& peer) {
+    if (request.method == "POST") return peer.Reply(409, StatusBody(409, "Conflict", "taken"));
+    peer.Reply(200, "answer");
+  });
+  Client client(ConfigOf(server), {});
+  EXPECT_EQ(client.Call("GET", "/api/v1/namespaces/lab/secrets/s", "", "", {}).value(), "answer");
+  EXPECT_TRUE(client.Call("PATCH", "/apis/a/v1/b", "{}", "application/x", {}));
+  const auto refused = client.Call("POST", "/apis/a/v1/b", "{}", "application/json", {});
+  EXPECT_EQ(refused.error(), (Error{ErrorCode::kConflict, "taken"}));
+  EXPECT_EQ(client.Call("GET", "/apis/a/v1/b/", "", "", {}).error().code, ErrorCode::kInvalid);
+
+  const std::vector<Request> seen = server.requests();
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0].method + " " + seen[0].target, "GET /api/v1/namespaces/lab/secrets/s");
+  EXPECT_EQ(seen[1].method + " " + seen[1].target, "PATCH /apis/a/v1/b");
+  EXPECT_EQ(seen[1].Header("Content-Type"), "application/x");
+  EXPECT_EQ(seen[1].body, "{}");
+}
+
 TEST(ClientTest, RefusesAnEmptyName) {
   TestServer server([](const Request&, Peer& peer) { peer.Reply(200, R"({"items":[]})"); });
   Client client(ConfigOf(server), {});

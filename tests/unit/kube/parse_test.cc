@@ -5,6 +5,7 @@
 #include <random>
 #include <thread>
 
+#include "aliquot/base/strings.h"
 #include "aliquot/base/time_text.h"
 #include "aliquot/kube/api.h"
 
@@ -196,6 +197,32 @@ TEST(ParseLeaseTest, ADurationIsANumberOf32Bits) {
   for (const char* duration : {"\"15\"", "1.5", "2147483648", "-2147483649"})
     EXPECT_FALSE(ParseLease(R"({"spec":{"leaseDurationSeconds":)" + std::string(duration) + "}}"))
         << duration;
+}
+
+TEST(ParseSecretTest, ReadsWhatItHolds) {
+  const Result<Secret> secret = ParseSecret(
+      R"({"metadata":{"namespace":"kube-system","name":"s","resourceVersion":"7"},
+          "type":"kubernetes.io/tls","data":{"tls.crt":"QUI=","tls.key":"","x":null}})");
+  ASSERT_TRUE(secret) << secret.error().message;
+  EXPECT_EQ(secret->meta.resource_version, "7");
+  EXPECT_EQ(secret->data.at("tls.crt"), "AB");
+  EXPECT_EQ(secret->data.at("tls.key"), "");
+  EXPECT_TRUE(ParseSecret(R"({"metadata":{"name":"s"}})")->data.empty());
+  const Result<Secret> bad = ParseSecret(R"({"data":{"tls.crt":"?"}})");
+  ASSERT_FALSE(bad);
+  EXPECT_TRUE(Contains(bad.error().message, "data.tls.crt: ")) << bad.error().message;
+}
+
+TEST(ParseWebhookConfigurationTest, ReadsTheBundleOfEachWebhook) {
+  const Result<WebhookConfiguration> configuration = ParseWebhookConfiguration(
+      R"({"metadata":{"name":"c","resourceVersion":"7"},"webhooks":[
+          {"clientConfig":{"caBundle":"QUI=","url":"https://a"},"name":"a"},
+          {"name":"b","clientConfig":{"service":{"name":"s"}}},{"name":"c"}]})");
+  ASSERT_TRUE(configuration) << configuration.error().message;
+  EXPECT_EQ(configuration->meta.name, "c");
+  using Webhook = WebhookConfiguration::Webhook;
+  EXPECT_EQ(configuration->webhooks, (std::vector<Webhook>{{"a", "QUI="}, {"b", ""}, {"c", ""}}));
+  EXPECT_TRUE(ParseWebhookConfiguration("{}")->webhooks.empty());
 }
 
 TEST(ParseListPageTest, HandsOutItemsAsPartsOfTheText) {

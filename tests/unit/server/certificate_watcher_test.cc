@@ -30,13 +30,13 @@ class CertificateWatcherTest : public ::testing::Test {
   }
 
   void Load() {
-    auto loaded = CertificateWatcher::Load(volume_.files(), clock_);
+    auto loaded = CertificateWatcher::Load(FromFiles(volume_.files()), clock_);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     watcher_ = *std::move(loaded);
   }
 
   std::string LoadError() const {
-    const auto loaded = CertificateWatcher::Load(volume_.files(), clock_);
+    const auto loaded = CertificateWatcher::Load(FromFiles(volume_.files()), clock_);
     return loaded.ok() ? "" : loaded.error().message;
   }
 

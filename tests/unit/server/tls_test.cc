@@ -31,7 +31,7 @@ class TlsTest : public ServerTest {
   TlsTest() {
     log::SetUp({});
     std::signal(SIGPIPE, SIG_IGN);  // the clients' sockets are OpenSSL's own
-    options_.tls = volume_.files();
+    options_.tls = FromFiles(volume_.files());
     options_.tls_reload_interval = milliseconds(1);
   }
   ~TlsTest() override { server_.reset(); }  // before its files
@@ -307,8 +307,8 @@ TEST_F(TlsTest, DoesNotStartWithoutAUsablePair) {
     return started.ok() ? "" : started.error().message;
   };
   volume_.Write(TestCertificate("a").certificate, TestCertificate("b").key);
-  EXPECT_TRUE(Contains(error(), options_.tls->key + ": does not belong")) << error();
-  options_.tls->certificate = "/nowhere/tls.crt";
+  EXPECT_TRUE(Contains(error(), volume_.files().key + ": does not belong")) << error();
+  options_.tls = FromFiles({"/nowhere/tls.crt", volume_.files().key});
   EXPECT_EQ(error(), "certificate /nowhere/tls.crt: No such file or directory");
 }
 

@@ -57,7 +57,7 @@ class TlsTransportTest : public ::testing::Test {
   // A server's transport, and a client on the other end of its pipe.
   void Connect(int version = TLS1_3_VERSION) {
     const Result<TlsContext> context =
-        MakeTlsContext({"crt", pair_.certificate}, {"key", pair_.key});
+        MakeTlsContext({{"crt", pair_.certificate}, {"key", pair_.key}});
     ASSERT_TRUE(context.ok()) << context.error().message;
     auto pipe = std::make_unique<Pipe>();
     pipe_ = pipe.get();

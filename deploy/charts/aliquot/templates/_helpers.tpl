@@ -26,8 +26,21 @@
 {{ default .Release.Namespace .Values.namespaceOverride }}
 {{- end }}
 
+{{- /* "true" if the daemon makes the webhook's certificate, else empty. */ -}}
+{{- define "aliquot.autoCertificate" -}}
+{{- if and .Values.certificates.auto (not .Values.certificates.existingSecret) (not .Values.scheduler.certManager.enabled) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{- /* A name of its own for that one: of another type than Helm's, which cannot be changed. */ -}}
 {{- define "aliquot.tlsSecret" -}}
-{{ .Values.certificates.existingSecret | default (printf "%s-tls" (include "aliquot.scheduler" .)) }}
+{{- $suffix := ternary "webhook-tls" "tls" (eq (include "aliquot.autoCertificate" .) "true") -}}
+{{ .Values.certificates.existingSecret | default (printf "%s-%s" (include "aliquot.scheduler" .) $suffix) }}
+{{- end }}
+
+{{- define "aliquot.webhookConfiguration" -}}
+{{ printf "%s-webhook" (include "aliquot.fullname" .) | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "aliquot.deviceConfigMap" -}}
