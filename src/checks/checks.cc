@@ -111,6 +111,8 @@ Report RunChecks(const Snapshot& snapshot, const core::Registry& registry) {
   for (const kube::Node& node : snapshot.nodes)
     cluster.cards.emplace(node.meta.name, ReadCards(node, registry));
   Report report;
+  for (const std::string& why : snapshot.unreadable)
+    report.not_checked.push_back({"object", "what is with a single object", why});
   for (const Check& check : kChecks) {
     if (std::string why = WhyNot(check, snapshot); !why.empty()) {
       report.not_checked.push_back({check.name, check.about, std::move(why)});

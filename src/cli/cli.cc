@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/check_cluster_command.h"
 #include "cli/cluster_command.h"
 #include "cli/command.h"
 #include "cli/completion_command.h"
@@ -17,8 +18,9 @@ namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(),   ClusterCommand(),
-                                ConfigCommand(),     UnlockCommand(), VersionCommand()};
+  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(),         ClusterCommand(),
+                                ConfigCommand(),     CheckClusterCommand(), UnlockCommand(),
+                                VersionCommand()};
   commands.push_back(CompletionCommand(commands));
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }

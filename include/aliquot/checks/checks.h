@@ -34,8 +34,10 @@ std::string_view Word(Source source);
 // The cluster as it was read: at about one moment, not at exactly one.
 struct Snapshot {
   WallTime now;  // when it was read
-  // What could not be read, and why. The lists of all other sources are complete.
+  // What could not be read, and why. The lists of other sources are complete.
   std::map<Source, std::string> missing;
+  // Single objects that are not in the lists because they could not be read, and why.
+  std::vector<std::string> unreadable;
 
   std::string server_version;  // "v1.33.1"
   std::vector<kube::Node> nodes;
