@@ -119,6 +119,37 @@ TEST_F(ChecksTest, FindsWhatIsWrongAroundTheScheduler) {
                            "warning webhook"}));
 }
 
+TEST_F(ChecksTest, TellsWhatAMoveChangesForPods) {
+  at_.pods = {KubePod("policy").Annotate("hami.io/gpu-scheduler-policy", "binpak")};
+  EXPECT_EQ(Found(), List{"note move-pods"});
+  at_.pods = {KubePod("weights").Annotate("hami.io/device-scoring-weights", "slot=1")};
+  EXPECT_EQ(Found(), List{"warning move-pods"});
+  at_.pods = {KubePod("promise").Annotate(testing::kAllocatedKey, "G0,NVIDIA,1,0:;")};
+  EXPECT_EQ(Found(), List{"note move-pods"});
+  at_.pods = {KubePod("sidecar").Sidecar({"1"}).App().On("n1", "G0,NVIDIA,1,0:;;")};
+  EXPECT_EQ(Found(), List{"note move-pods"});
+}
+
+TEST_F(ChecksTest, TellsWhatAMoveChangesForQuotas) {
+  kube::ResourceQuota quota;
+  quota.meta.ns = "team";
+  quota.hard["limits.nvidia.com/gpumem"] = "1000";
+  at_.quotas = {quota};
+  EXPECT_EQ(Found(), List{});
+  at_.quotas = {quota, quota};
+  EXPECT_EQ(Found(), List{"note move-quotas"});
+  quota.scoped = true;
+  at_.quotas = {quota};
+  EXPECT_EQ(Found(), List{"note move-quotas"});
+}
+
+TEST_F(ChecksTest, FindsManagedResourcesThatAreMissing) {
+  Configure("  - {name: nvidia.com/gpucores, ignoredByScheduler: true}\n", "");
+  EXPECT_EQ(Found(), List{"error extender"});
+  Configure("gpu, ignoredByScheduler: true", "gpu");
+  EXPECT_EQ(Found(), (List{"error extender", "warning extender"}));
+}
+
 TEST_F(ChecksTest, SaysWhatItCouldNotCheck) {
   at_.missing[Source::kQuotas] = "forbidden";
   const Report report = RunChecks(at_, ChartRegistry());
