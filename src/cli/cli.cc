@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/certs_command.h"
+#include "cli/check_cluster_command.h"
 #include "cli/cluster_command.h"
 #include "cli/command.h"
 #include "cli/completion_command.h"
@@ -18,9 +19,9 @@ namespace aliquot::cli {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv, argv + argc);
-  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(),  ClusterCommand(),
-                                ConfigCommand(),     CertsCommand(), UnlockCommand(),
-                                VersionCommand()};
+  std::vector<Command> commands{ServeCommand(Serve), DemoCommand(),         ClusterCommand(),
+                                ConfigCommand(),     CheckClusterCommand(), CertsCommand(),
+                                UnlockCommand(),     VersionCommand()};
   commands.push_back(CompletionCommand(commands));
   return Dispatch(arguments, commands, {std::cout, std::cerr});
 }

@@ -65,6 +65,20 @@ void Tell(const Difference& difference) {
 
 }  // namespace
 
+std::vector<core::VendorId> AskedOf(std::span<const core::Device> cards, const kube::Pod& pod,
+                                    const core::Registry& registry) {
+  const ObjectRef ref = pod.meta.Ref();
+  const auto parsed = core::ParseRequests(SpecOf(pod, ref), registry);
+  const auto* request = std::get_if<core::PodRequest>(&parsed);
+  std::vector<core::VendorId> vendors;
+  if (request == nullptr) return vendors;
+  for (const core::Vendor& vendor : registry.vendors())
+    if (request->Asks(vendor.id()) &&
+        std::ranges::count(cards, vendor.id(), &core::Device::vendor) > 0)
+      vendors.push_back(vendor.id());
+  return vendors;
+}
+
 std::string_view Word(Drift kind) {
   constexpr std::string_view kWords[] = {"missing", "unknown", "shares", "registration", "usage"};
   return kWords[static_cast<size_t>(kind)];
@@ -141,7 +155,9 @@ void Auditor::LookAtPod(const kube::Pod& pod, const std::vector<std::string>& re
     if (!written.empty()) {
       findings.differences.push_back({Drift::kMissing, pod.meta.Ref(), pod.node_name, {}});
     } else if (std::ranges::binary_search(registered, pod.node_name)) {
-      std::vector<core::VendorId> vendors = AsksOnItsNode(pod);
+      const std::optional<core::NodeUsage> node = ledger_.Node(pod.node_name);
+      if (!node) return;  // unregistered meanwhile
+      std::vector<core::VendorId> vendors = AskedOf(node->devices(), pod, registry_);
       if (!vendors.empty())
         findings.foreign.push_back({pod.meta.Ref(), pod.node_name, std::move(vendors)});
     }
@@ -152,21 +168,6 @@ void Auditor::LookAtPod(const kube::Pod& pod, const std::vector<std::string>& re
   if (holds != says)
     findings.differences.push_back({Drift::kShares, pod.meta.Ref(), pod.node_name,
                                     "it holds " + holds + ", its annotations say " + says});
-}
-
-// Of the vendors whose cards its node has, those that the pod asks for devices.
-std::vector<core::VendorId> Auditor::AsksOnItsNode(const kube::Pod& pod) const {
-  const ObjectRef ref = pod.meta.Ref();
-  const auto parsed = core::ParseRequests(SpecOf(pod, ref), registry_);
-  const auto* request = std::get_if<core::PodRequest>(&parsed);
-  if (request == nullptr || request->empty()) return {};
-  const std::optional<core::NodeUsage> node = ledger_.Node(pod.node_name);
-  std::vector<core::VendorId> vendors;
-  for (const core::Vendor& vendor : registry_.vendors())
-    if (node && request->Asks(vendor.id()) &&
-        std::ranges::count(node->devices(), vendor.id(), &core::Device::vendor) > 0)
-      vendors.push_back(vendor.id());
-  return vendors;
 }
 
 void Auditor::LookAtHeld(const ledger::Ledger::Held& held, Findings& findings) const {

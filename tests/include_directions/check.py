@@ -23,7 +23,8 @@ MAY_INCLUDE = {
     "config": "base core",
     "scheduler": "base core codec vendors ledger plan kube cluster",
     "server": "base core codec vendors ledger plan kube cluster scheduler",
-    "cli": "base core codec vendors ledger plan kube cluster scheduler server config",
+    "checks": "base core codec vendors ledger kube scheduler",
+    "cli": "base core codec vendors ledger plan kube cluster scheduler server config checks",
     "main": "cli",
 }
 NOT_IN_PUBLIC_HEADERS = re.compile(r"(nlohmann|spdlog|httplib|CLI|yaml-cpp|curl)(/|\.h)")

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -65,6 +66,10 @@ struct ForeignPod {
 
   bool operator==(const ForeignPod&) const = default;
 };
+
+// Of the vendors that have one of these cards, those that the pod asks for devices; ascending.
+std::vector<core::VendorId> AskedOf(std::span<const core::Device> cards, const kube::Pod& pod,
+                                    const core::Registry& registry);
 
 struct Findings {
   std::vector<Difference> differences;
@@ -118,7 +123,6 @@ class Auditor {
                  Findings& findings) const;
   void LookAtHeld(const ledger::Ledger::Held& held, Findings& findings) const;
   void LookAtRegistered(const std::string& node, Findings& findings) const;
-  std::vector<core::VendorId> AsksOnItsNode(const kube::Pod& pod) const;
   void Pass(const GoOn& go_on);
   void Judge(const std::vector<Difference>& differences);
   bool Settled(SteadyTime since) const;
