@@ -78,7 +78,9 @@ TEST_F(CheckClusterTest, TheReportIsTheOneInTheDocumentation) {
 
 TEST_F(CheckClusterTest, FilesGiveTheSameFindings) {
   EXPECT_EQ(Check(true), 1);
-  const Json live = Json::parse(out_.str());
+  Json live = Json::parse(out_.str())["findings"];
+  ASSERT_EQ(live.back()["check"], "webhook");
+  live.erase(live.size() - 1);  // files of nodes and pods tell nothing of webhooks
   const auto folder = std::filesystem::temp_directory_path();
   std::vector<std::string> files;
   for (const std::string name : {"nodes", "pods"}) {
@@ -90,7 +92,7 @@ TEST_F(CheckClusterTest, FilesGiveTheSameFindings) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(Check(read, true), 1);
   const Json from_files = Json::parse(out_.str());
-  EXPECT_EQ(from_files["findings"], live["findings"]);
+  EXPECT_EQ(from_files["findings"], live);
   EXPECT_EQ(from_files["findings"].size(), 4U);
 }
 
