@@ -191,7 +191,8 @@ TEST_F(HamiMetricsTest, TellsWhatIsHeldNow) {
 TEST_F(HamiMetricsTest, SimulationsChangeNothingAndTakeNothing) {
   const auto page = [&] {
     Lines lines;
-    for (const std::string_view line : Split(testing::Scrape(scheduler_), '\n'))
+    const std::string text = testing::Scrape(scheduler_);
+    for (const std::string_view line : Split(text, '\n'))
       if (!Contains(line, "aliquot_")) lines.emplace_back(line);
     return lines;
   };
