@@ -82,6 +82,7 @@ class BindService::Attempt {
   Step Reserve();
   Step Patch(const StringMap& annotations, const std::vector<std::string>& stale);
   Step TakeLocks();
+  bool LostToAnotherLeader() const;
   void ReleaseLocks();
   Outcome SendBinding();
   void Finish(const Outcome& outcome);
@@ -306,6 +307,15 @@ Step BindService::Attempt::TakeLocks() {
   return {};
 }
 
+// Another replica leads by now and has bound the pod, perhaps: the lock, which names the pod,
+// is that one's then.
+bool BindService::Attempt::LostToAnotherLeader() const {
+  if (locked_.empty() || s_.leader_.Leads()) return false;
+  const Result<kube::Pod> live = s_.api_.GetPod(ref_.ns, ref_.name, late_call_);
+  if (!live) return live.error().code != ErrorCode::kNotFound;
+  return live->meta.uid == ref_.uid && !live->node_name.empty();
+}
+
 void BindService::Attempt::ReleaseLocks() {
   for (const core::NodeLock kind : locked_) {
     const Result<void> released = s_.locks_.Release(node_, ref_, late_call_.deadline, kind);
@@ -358,7 +368,7 @@ void BindService::Attempt::Finish(const Outcome& outcome) {
   }
   if (outcome.end == Outcome::kRetry) reservation_.Commit();
   if (outcome.end == Outcome::kFinal) s_.ledger_.Forget(ref_.uid);
-  if (!may_be_bound_) ReleaseLocks();
+  if (!may_be_bound_ && !LostToAnotherLeader()) ReleaseLocks();
   if (!outcome.silent)
     s_.record_(ref_, true, "BindingFailed", outcome.event.empty() ? outcome.text : outcome.event);
   log::Warn("Could not bind pod", {{"pod", Display(ref_)},

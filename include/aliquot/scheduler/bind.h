@@ -7,7 +7,8 @@
 // Errors are texts in the answer. One that is final (pod or node gone, bound
 // elsewhere, refused by the API server) gives the reservation back; any other
 // keeps it for the next attempt. The lock is given back after every failure,
-// unless the pod may have been bound all the same.
+// unless the pod may have been bound all the same, by this call or by another
+// replica that leads meanwhile.
 //
 // Thread safety: Bind from any thread; it blocks while it waits for the lock.
 #pragma once

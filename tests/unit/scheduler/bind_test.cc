@@ -825,6 +825,20 @@ TEST_F(ElectedBindTest, ALeaderOfBeforeDoesNotBindWhatHasWaitedForTheLock) {
   EXPECT_EQ(api_.CountCalls("Bind"), 0U);
 }
 
+TEST_F(ElectedBindTest, ALeaderOfBeforeLeavesTheLockOfAPodThatTheNextOneHasBound) {
+  HeldBy("us_1");
+  const ObjectRef p = AddFiltered(GpuPod("p"));
+  api_.on_call = [&](const FakeApi::Call& call) {
+    if (call.method != "PatchNode") return;
+    HeldBy("other_1");
+    kube::Pod pod = *api_.pod(p.ns, p.name);
+    pod.node_name = "n1";
+    api_.Put(pod);
+  };
+  EXPECT_EQ(Bind(p), refusal_);
+  EXPECT_EQ(Lock(), kLockOfP);
+}
+
 TEST_F(ElectedBindTest, TheBindingSaysWhatIsBoundWhateverWasWrittenSince) {
   HeldBy("us_1");
   const ObjectRef p = AddFiltered(GpuPod("p"));
